@@ -1,0 +1,114 @@
+//! What a tool says when it cannot do what was asked: one sentence that tells the reader what to do.
+
+use std::io;
+
+/// Longest piece of user input that is quoted in a message, in characters.
+const QUOTE: usize = 120;
+
+/// A refusal or failure, worded for the agent or person that made the call.
+///
+/// User input inside the messages has been through [`quote`], so a message is always short.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nothing has this name inside the roots.
+    #[error("There is no file {path} in {roots}{hint}.")]
+    NotFound {
+        /// The path as asked for, quoted.
+        path: String,
+        /// The roots that were searched.
+        roots: String,
+        /// ": did you mean …", or what else to do.
+        hint: String,
+    },
+    /// The path leads out of every root, directly or through a link.
+    #[error("{path} is outside {roots}, and nothing else may be read; start codeskim with --root DIR to allow another directory.")]
+    OutsideRoots {
+        /// The path as asked for, quoted.
+        path: String,
+        /// The roots.
+        roots: String,
+    },
+    /// A directory was given where a file is needed.
+    #[error("{0} is a directory; name a file in it, or use grep to search it.")]
+    IsDirectory(String),
+    /// A FIFO, socket or device.
+    #[error("{0} is not a regular file (a pipe, socket or device), so it is not read.")]
+    NotRegular(String),
+    /// The file holds bytes that are not text.
+    #[error("{path} is a binary file ({bytes} bytes), so there are no lines to show.")]
+    Binary {
+        /// The path, quoted.
+        path: String,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The operating system refused to open or read the file.
+    #[error("{path} could not be read: {source}; check its permissions or choose another file.")]
+    Unreadable {
+        /// The path, quoted.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Too large to be read as a whole.
+    #[error("{path} has {megabytes} MB, more than the {limit} MB that are read at once; give start_line and end_line (--lines A-B).")]
+    NeedsRange {
+        /// The path, quoted.
+        path: String,
+        /// Its size.
+        megabytes: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The first line asked for comes after the last one.
+    #[error("start_line {start} is beyond the end of {path}, which has {total} lines.")]
+    BeyondEnd {
+        /// The path, quoted.
+        path: String,
+        /// The first line asked for.
+        start: usize,
+        /// Lines in the file.
+        total: usize,
+    },
+    /// An argument that cannot be right whatever the file.
+    #[error("{0}")]
+    BadArgument(String),
+    /// The caller withdrew the call.
+    #[error("The call was cancelled.")]
+    Cancelled,
+}
+
+/// The result of a tool.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// A [`Error::BadArgument`] from its sentence.
+    pub fn bad_argument(message: impl Into<String>) -> Self {
+        Self::BadArgument(message.into())
+    }
+}
+
+/// User input in double quotes, control characters escaped, cut in the middle when it is long.
+pub fn quote(input: &str) -> String {
+    let escape = |part: &str| part.escape_debug().to_string();
+    let mut long = input.char_indices().skip(QUOTE);
+    if long.next().is_none() {
+        return format!("\"{}\"", escape(input));
+    }
+    let head = input.char_indices().nth(QUOTE / 2).map_or(input.len(), |(i, _)| i);
+    let tail = input.char_indices().rev().nth(QUOTE / 4 - 1).map_or(0, |(i, _)| i);
+    format!("\"{}…{}\" ({} characters)", escape(&input[..head]), escape(&input[tail..]), input.chars().count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_input_is_quoted_whole_and_long_input_is_cut() {
+        assert_eq!(quote("a\nb"), r#""a\nb""#);
+        let long = quote(&"é".repeat(15_000_000));
+        assert!(long.chars().count() < 150, "{long}");
+        assert!(long.ends_with("(15000000 characters)"), "{long}");
+    }
+}

@@ -1,0 +1,163 @@
+//! The default skimmer: a few million parameters inside the binary, on the CPU.
+//!
+//! [`text`] turns lines into numbers, [`encoder`] into one vector a line that says how it meets the question, [`model`] lets the lines
+//! read each other, and [`crf`] turns their scores into probabilities of coherent runs. The trainer is in `training/`; a golden test
+//! holds the two together.
+
+pub mod crf;
+pub mod encoder;
+pub mod model;
+pub mod text;
+
+use std::sync::OnceLock;
+
+use candle_core::{DType, Device};
+use candle_nn::VarBuilder;
+use rayon::prelude::*;
+use tokio_util::sync::CancellationToken;
+
+use self::crf::Crf;
+use self::encoder::Encoder;
+use self::model::LineModel;
+use self::text::{Document, Vocabulary};
+use super::{LineScores, SkimError, Skimmer, Thresholds};
+
+const WEIGHTS: &[u8] = include_bytes!("../../../models/embedded/model.safetensors");
+const CONFIG: &str = include_str!("../../../models/embedded/config.json");
+const VOCABULARY: &str = include_str!("../../../models/embedded/vocab.txt");
+
+/// Lines the model reads at once: the most it was trained on.
+pub const WINDOW: usize = 384;
+/// Lines a window shares with the next one; each line is scored where it is farther from the window's edge.
+const OVERLAP: usize = 96;
+
+/// `models/embedded/config.json`, as the trainer writes it.
+#[derive(Debug, serde::Deserialize)]
+pub struct Config {
+    /// Rows of the embedding table.
+    pub vocabulary_size: usize,
+    /// Width of a subtoken vector.
+    pub embedding: usize,
+    /// Width of a line vector.
+    pub width: usize,
+    /// Blocks of the line model.
+    pub layers: usize,
+    /// Attention heads.
+    pub heads: usize,
+    /// Decision points.
+    pub thresholds: Thresholds,
+}
+
+/// The embedded skimmer. Cheap to create; the model loads at its first use, or at [`Embedded::warm_up`].
+#[derive(Default)]
+pub struct Embedded {
+    loaded: OnceLock<Result<Loaded, String>>,
+}
+
+struct Loaded {
+    vocabulary: Vocabulary,
+    encoder: Encoder,
+    model: LineModel,
+    crf: Crf,
+    thresholds: Thresholds,
+}
+
+/// Scores before the CRF, for the golden test and for later stages that want them.
+#[derive(Debug)]
+pub struct Raw {
+    /// Log-odds of each line on its own.
+    pub emission: Vec<f32>,
+    /// Log-odds that anything answers.
+    pub answer: f32,
+}
+
+impl Embedded {
+    /// Loads the model now; call it on a thread that nobody waits for.
+    pub fn warm_up(&self) {
+        let _ = self.loaded();
+    }
+
+    /// Log-odds of the lines, windows joined.
+    ///
+    /// # Errors
+    /// A model that does not load or compute, or a cancelled call.
+    pub fn raw(&self, lines: &[&str], question: &str, cancel: &CancellationToken) -> Result<Raw, SkimError> {
+        let loaded = self.loaded()?;
+        let document = Document::new(lines, question, &loaded.vocabulary);
+        let parts = windows(lines.len())
+            .into_par_iter()
+            .map(|window| {
+                if cancel.is_cancelled() {
+                    return Err(SkimError::Cancelled);
+                }
+                let encoded = loaded.encoder.encode(&document, window.clone())?;
+                let (emission, answer) = loaded.model.forward(&encoded)?;
+                Ok((window.start, emission, answer))
+            })
+            .collect::<Result<Vec<_>, SkimError>>()?;
+        let mut raw = Raw { emission: vec![0.0; lines.len()], answer: f32::NEG_INFINITY };
+        for (i, (start, emission, answer)) in parts.into_iter().enumerate() {
+            let skip = if i == 0 { 0 } else { OVERLAP / 2 };
+            raw.emission[start + skip..start + emission.len()].copy_from_slice(&emission[skip..]);
+            raw.answer = raw.answer.max(answer);
+        }
+        Ok(raw)
+    }
+
+    fn loaded(&self) -> Result<&Loaded, SkimError> {
+        let loaded = self.loaded.get_or_init(|| Loaded::new().map_err(|error| error.to_string()));
+        loaded.as_ref().map_err(|error| SkimError::Model(candle_core::Error::Msg(error.clone())))
+    }
+}
+
+impl Skimmer for Embedded {
+    fn skim(&self, lines: &[&str], question: &str, cancel: &CancellationToken) -> Result<LineScores, SkimError> {
+        let raw = self.raw(lines, question, cancel)?;
+        let loaded = self.loaded()?;
+        let answer = 1.0 / (1.0 + (-raw.answer).exp());
+        Ok(LineScores { keep: loaded.crf.marginals(&raw.emission), answer, thresholds: loaded.thresholds })
+    }
+}
+
+impl Loaded {
+    fn new() -> candle_core::Result<Self> {
+        let config: Config = serde_json::from_str(CONFIG).map_err(candle_core::Error::wrap)?;
+        let vb = VarBuilder::from_slice_safetensors(WEIGHTS, DType::F32, &Device::Cpu)?;
+        let vocabulary = Vocabulary::new(VOCABULARY);
+        if vocabulary.size() != config.vocabulary_size {
+            candle_core::bail!("the vocabulary has {} entries, the weights {}", vocabulary.size(), config.vocabulary_size);
+        }
+        Ok(Self { vocabulary, encoder: Encoder::new(&config, &vb)?, model: LineModel::new(&config, &vb)?, crf: Crf::new(&vb)?, thresholds: config.thresholds })
+    }
+}
+
+/// Windows that cover `0..n`, each but the last [`WINDOW`] long, neighbours sharing at least [`OVERLAP`] lines.
+fn windows(n: usize) -> Vec<std::ops::Range<usize>> {
+    let mut out = Vec::new();
+    let mut start = 0;
+    while n > 0 {
+        out.push(start..(start + WINDOW).min(n));
+        if start + WINDOW >= n {
+            break;
+        }
+        start = (start + WINDOW - OVERLAP).min(n - WINDOW.min(n));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_cover_every_line_and_overlap() {
+        for n in [0, 1, 383, 384, 385, 700, 10_000] {
+            let windows = windows(n);
+            assert_eq!(windows.first().map_or(0, |w| w.start), 0);
+            assert_eq!(windows.last().map_or(0, |w| w.end), n);
+            for pair in windows.windows(2) {
+                assert!(pair[0].end >= pair[1].start + OVERLAP && pair[1].start > pair[0].start, "{n}: {pair:?}");
+            }
+        }
+    }
+}

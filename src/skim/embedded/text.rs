@@ -1,0 +1,251 @@
+//! Text to numbers: subtokens, line features and lexical evidence.
+//!
+//! `training/text.py` does the same for the trainer; change both or neither. All of it works on UTF-8 bytes.
+
+use std::collections::HashMap;
+
+/// Subtokens read of a line.
+pub const LINE_TOKENS: usize = 24;
+/// Subtokens read of a question.
+pub const QUESTION_TOKENS: usize = 48;
+/// Structure features of a line.
+pub const FEATURES: usize = 13;
+/// Lexical features of a line.
+pub const LEXICAL: usize = 5;
+/// Hash buckets for subtokens outside the vocabulary.
+const BUCKETS: usize = 4096;
+
+/// Function words say nothing about which line matters, yet are rare in code and so would weigh most there.
+const STOP: &str = "a an and any are as at be been but by can could do does each for from get gets has have how i if in into is it its \
+    me my need not of on or our should show so such than that the their them then there these they this to us use used uses want was we \
+    what when where which while who why will with would you your";
+const HEADER: &str = "abstract async class const def enum export fn func function impl interface int module namespace private protected \
+    pub public static struct template trait type void";
+const CONTROL: &str = "if else elif case for while match switch try except catch";
+const LEAVE: &str = "return raise throw yield";
+const IMPORT: &str = "import from use require package include";
+const COMMENT: [&[u8]; 7] = [b"#", b"//", b"/*", b"*", b"\"\"\"", b"'''", b"--"];
+
+/// Ids of subtokens: 0 is padding, then the words by frequency, then the hash buckets.
+pub struct Vocabulary {
+    ids: HashMap<&'static [u8], u32>,
+    stop: Vec<u32>,
+}
+
+impl Vocabulary {
+    /// From the words, one a line, most frequent first.
+    pub fn new(words: &'static str) -> Self {
+        let ids: HashMap<_, _> = words.lines().zip(1..).map(|(word, id)| (word.as_bytes(), id)).collect();
+        let stop = STOP.split_whitespace().filter_map(|word| ids.get(word.as_bytes()).copied()).collect();
+        Self { ids, stop }
+    }
+
+    /// Number of ids.
+    pub fn size(&self) -> usize {
+        1 + self.ids.len() + BUCKETS
+    }
+
+    fn id(&self, token: &[u8]) -> u32 {
+        self.ids.get(token).copied().unwrap_or_else(|| (1 + self.ids.len() + fnv1a(token) as usize % BUCKETS) as u32)
+    }
+
+    /// Ids of the first `most` subtokens.
+    fn ids(&self, line: &[u8], most: usize) -> Vec<u32> {
+        let mut lower = Vec::new();
+        Subtokens { rest: line }
+            .take(most)
+            .map(|token| {
+                lower.clear();
+                lower.extend(token.iter().map(u8::to_ascii_lowercase));
+                self.id(&lower)
+            })
+            .collect()
+    }
+}
+
+fn fnv1a(token: &[u8]) -> u32 {
+    token.iter().fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Splits identifiers at case changes, digits and punctuation; punctuation is dropped.
+struct Subtokens<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Subtokens<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let begin = self.rest.iter().position(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())?;
+        let rest = &self.rest[begin..];
+        let run = |class: fn(&u8) -> bool| rest.iter().take_while(|byte| class(byte)).count();
+        let length = match rest[0] {
+            b'A'..=b'Z' => {
+                let upper = run(u8::is_ascii_uppercase);
+                let lower = rest[upper..].iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+                match (upper, lower) {
+                    (_, 0) => upper,
+                    (1, _) => 1 + lower,
+                    _ => upper - 1, // "HTTPServer": the last capital begins the next word
+                }
+            }
+            b'a'..=b'z' => run(u8::is_ascii_lowercase),
+            b'0'..=b'9' => run(u8::is_ascii_digit),
+            _ => rest.iter().take_while(|byte| !byte.is_ascii()).count(),
+        };
+        let (token, rest) = rest.split_at(length);
+        self.rest = rest;
+        Some(token)
+    }
+}
+
+/// A text and a question in numbers.
+pub struct Document {
+    /// Subtoken ids of each line.
+    pub tokens: Vec<Vec<u32>>,
+    /// Structure, then lexical features of each line.
+    pub features: Vec<[f32; FEATURES + LEXICAL]>,
+    /// The line that encloses each line by indentation; itself at the top.
+    pub parent: Vec<usize>,
+    /// Subtoken ids of the question.
+    pub question: Vec<u32>,
+    /// For each of them, its idf in this text, scaled.
+    pub question_idf: Vec<f32>,
+}
+
+impl Document {
+    /// Encodes lines (with or without terminators) and a question.
+    pub fn new(lines: &[&str], question: &str, vocabulary: &Vocabulary) -> Self {
+        let tokens: Vec<_> = lines.iter().map(|line| vocabulary.ids(line.as_bytes(), LINE_TOKENS)).collect();
+        let question = vocabulary.ids(question.as_bytes(), QUESTION_TOKENS);
+        let (mut features, parent) = line_features(lines);
+        let question_idf = lexical(&tokens, &question, &vocabulary.stop, &mut features);
+        Self { tokens, features, parent, question, question_idf }
+    }
+}
+
+/// The structure features, and the enclosing line of each line.
+fn line_features(lines: &[&str]) -> (Vec<[f32; FEATURES + LEXICAL]>, Vec<usize>) {
+    let mut out = vec![[0.0; FEATURES + LEXICAL]; lines.len()];
+    let mut parent: Vec<_> = (0..lines.len()).collect();
+    let mut stack: Vec<(usize, usize)> = Vec::new(); // (line, indentation)
+    for (i, line) in lines.iter().enumerate() {
+        let text = line.trim_matches([' ', '\t', '\r', '\n']).as_bytes();
+        let (Some(first), Some(last)) = (text.first(), text.last()) else {
+            out[i][1] = 1.0;
+            out[i][7] = stack.len() as f32 / 6.0;
+            continue;
+        };
+        let indent: usize = line.bytes().map_while(|byte| match byte { b' ' => Some(1), b'\t' => Some(4), _ => None }).sum();
+        while stack.last().is_some_and(|top| top.1 >= indent) {
+            stack.pop();
+        }
+        if let Some(top) = stack.last() {
+            parent[i] = top.0;
+        }
+        let closer = b"})]".contains(first);
+        if !closer {
+            stack.push((i, indent));
+        }
+        let word = leading_word(text);
+        let directive = *first == b'#' && among(leading_word(&text[1..]), IMPORT);
+        let features = [
+            indent.min(40) as f32 / 20.0,
+            0.0,
+            flag(among(word, HEADER)),
+            flag(COMMENT.iter().any(|mark| text.starts_with(mark)) && !directive),
+            text.len().min(240) as f32 / 80.0,
+            flag(b":{([,".contains(last)),
+            flag(closer),
+            stack.len() as f32 / 6.0,
+            flag(among(word, IMPORT) || directive),
+            flag(among(word, LEAVE)),
+            flag(among(word, CONTROL)),
+            flag(text.starts_with(b"@") || text.starts_with(b"#[")),
+            flag(text.starts_with(b"== ")),
+        ];
+        out[i][..FEATURES].copy_from_slice(&features);
+    }
+    (out, parent)
+}
+
+fn flag(condition: bool) -> f32 {
+    f32::from(u8::from(condition))
+}
+
+fn leading_word(text: &[u8]) -> &[u8] {
+    &text[..text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count()]
+}
+
+fn among(word: &[u8], words: &str) -> bool {
+    !word.is_empty() && words.split_whitespace().any(|other| other.as_bytes() == word)
+}
+
+/// BM25 of each line with the text's own document frequencies, written behind the structure features.
+///
+/// Columns: BM25 of the line, of +-3 and of +-10 lines (each divided by its maximum), the share of the question's idf mass on the line,
+/// and within +-10 lines. Returns the idf of each question token in this text, divided by 8.
+fn lexical(tokens: &[Vec<u32>], question: &[u32], stop: &[u32], features: &mut [[f32; FEATURES + LEXICAL]]) -> Vec<f32> {
+    let n = tokens.len();
+    let mut wanted: Vec<u32> = question.iter().copied().filter(|id| !stop.contains(id)).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let filled = tokens.iter().filter(|line| !line.is_empty()).count().max(1);
+    let average = (tokens.iter().map(Vec::len).sum::<usize>() as f64 / filled as f64).max(1.0);
+    let norm: Vec<f64> = tokens.iter().map(|line| 1.2 * (0.25 + 0.75 * line.len() as f64 / average)).collect();
+    let (mut score, mut here, mut near, mut mass) = (vec![0.0; n], vec![0.0; n], vec![0.0; n], 0.0);
+    let mut idf_of = HashMap::new();
+    for id in wanted {
+        let count: Vec<f64> = tokens.iter().map(|line| line.iter().filter(|token| **token == id).count() as f64).collect();
+        let with = count.iter().filter(|tf| **tf > 0.0).count() as f64;
+        let idf = (1.0 + (n as f64 - with + 0.5) / (with + 0.5)).ln();
+        idf_of.insert(id, idf);
+        mass += idf;
+        if with == 0.0 {
+            continue;
+        }
+        let present: Vec<f64> = count.iter().map(|tf| f64::from(u8::from(*tf > 0.0))).collect();
+        let around = window_mean(&present, 10);
+        for i in 0..n {
+            score[i] += idf * 2.2 * count[i] / (count[i] + norm[i]);
+            here[i] += idf * present[i];
+            near[i] += if around[i] > 1e-9 { idf } else { 0.0 };
+        }
+    }
+    let mass = if mass > 0.0 { mass } else { 1.0 };
+    let smooth = [score.clone(), window_mean(&score, 3), window_mean(&score, 10)];
+    for (column, values) in smooth.iter().enumerate() {
+        let top = values.iter().copied().fold(0.0, f64::max);
+        if top > 1e-9 {
+            values.iter().zip(&mut *features).for_each(|(value, row)| row[FEATURES + column] = (value / top) as f32);
+        }
+    }
+    for (row, (here, near)) in features.iter_mut().zip(here.iter().zip(&near)) {
+        row[FEATURES + 3] = (here / mass) as f32;
+        row[FEATURES + 4] = (near / mass) as f32;
+    }
+    question.iter().map(|id| (idf_of.get(id).copied().unwrap_or(0.0) / 8.0) as f32).collect()
+}
+
+/// Mean over `[i - half, i + half]`, divided by the full width at the ends too, so that they do not stand out.
+fn window_mean(x: &[f64], half: usize) -> Vec<f64> {
+    let mut sums = vec![0.0];
+    sums.extend(x.iter().scan(0.0, |sum, value| {
+        *sum += value;
+        Some(*sum)
+    }));
+    (0..x.len()).map(|i| (sums[(i + half + 1).min(x.len())] - sums[i.saturating_sub(half)]) / (2 * half + 1) as f64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_come_apart_at_case_digits_and_punctuation() {
+        let split = |text: &'static str| Subtokens { rest: text.as_bytes() }.map(|t| String::from_utf8_lossy(t).into_owned()).collect::<Vec<_>>().join(" ");
+        assert_eq!(split("HTTPServer.get_item2(x, naïve) -> IO"), "HTTP Server get item 2 x na ï ve IO");
+        assert_eq!(split("ABC aB Z9"), "ABC a B Z 9");
+        assert_eq!(split("(); \n"), "");
+    }
+}

@@ -1,0 +1,64 @@
+//! Scoring lines against a focus question.
+//!
+//! A skimmer sees text and a question and gives every line the probability that a careful reader would keep it. It knows nothing of
+//! files, thresholds on size, or how a result is shown.
+
+pub mod embedded;
+
+use tokio_util::sync::CancellationToken;
+
+/// Scores of the lines of one text.
+#[derive(Debug, Clone)]
+pub struct LineScores {
+    /// For each line the probability, 0 to 1, that it belongs to the answer.
+    pub keep: Vec<f32>,
+    /// The probability, 0 to 1, that anything in the text answers the question.
+    pub answer: f32,
+    /// Where the scores turn into decisions.
+    pub thresholds: Thresholds,
+}
+
+/// Decision points of a skimmer, calibrated on validation labels and shipped with its weights.
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
+pub struct Thresholds {
+    /// Lines at or above it are kept.
+    pub keep: f32,
+    /// Below it the text is taken not to answer the question.
+    pub answer: f32,
+}
+
+/// Why a skimmer gave no scores.
+#[derive(Debug, thiserror::Error)]
+pub enum SkimError {
+    /// The caller withdrew the call.
+    #[error("cancelled")]
+    Cancelled,
+    /// The model did not load or its arithmetic failed.
+    #[error("{0}")]
+    Model(#[from] candle_core::Error),
+    /// The scores are not numbers.
+    #[error("the model gave scores that are not numbers")]
+    NotFinite,
+    /// A bug in the skimmer, caught.
+    #[error("the skimmer stopped unexpectedly")]
+    Panicked,
+}
+
+/// A model that scores lines.
+pub trait Skimmer: Send + Sync {
+    /// Scores each of `lines` for `question`.
+    ///
+    /// # Errors
+    /// Any failure; the caller then shows the text whole and says so.
+    fn skim(&self, lines: &[&str], question: &str, cancel: &CancellationToken) -> Result<LineScores, SkimError>;
+}
+
+/// Runs a skimmer so that neither a panic nor a score that is not a number gets out of it.
+pub fn skim_safely(skimmer: &dyn Skimmer, lines: &[&str], question: &str, cancel: &CancellationToken) -> Result<LineScores, SkimError> {
+    let call = std::panic::AssertUnwindSafe(|| skimmer.skim(lines, question, cancel));
+    let scores = std::panic::catch_unwind(call).unwrap_or(Err(SkimError::Panicked))?;
+    if scores.keep.len() != lines.len() || !scores.answer.is_finite() || scores.keep.iter().any(|score| !score.is_finite()) {
+        return Err(SkimError::NotFinite);
+    }
+    Ok(scores)
+}

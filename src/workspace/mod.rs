@@ -1,0 +1,237 @@
+//! The directories that may be read, and the files in them.
+//!
+//! Every file is opened beneath a directory handle taken at start-up (cap-std), so that no path, link or rename during a call can lead
+//! outside, and is checked after it is open, not before. What the text says is [`text`]'s business; which files exist is [`walk`]'s.
+
+pub mod text;
+pub mod walk;
+
+use std::fs::File;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use cap_fs_ext::OpenOptionsSyncExt;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+
+use crate::error::{Error, Result, quote};
+
+/// Linux refuses longer paths itself (PATH_MAX); refusing them here keeps them out of every message.
+const LONGEST_PATH: usize = 4096;
+
+/// The roots: the only directories that are read.
+#[derive(Debug)]
+pub struct Workspace {
+    roots: Vec<Root>,
+}
+
+/// One root, held open.
+#[derive(Debug)]
+pub struct Root {
+    /// Its canonical path, for messages and for the walker.
+    path: PathBuf,
+    dir: Dir,
+}
+
+/// A place inside a root.
+#[derive(Debug, Clone)]
+pub struct Location {
+    /// Index of the root.
+    root: usize,
+    /// Path beneath it; empty for the root itself.
+    relative: PathBuf,
+}
+
+/// A regular file, open for reading.
+#[derive(Debug)]
+pub struct OpenFile {
+    /// The handle.
+    pub file: File,
+    /// The path to show: relative to the root if there is only one, absolute otherwise.
+    pub shown: String,
+    /// Its size in bytes when it was opened.
+    pub bytes: u64,
+}
+
+impl Workspace {
+    /// Opens the roots.
+    ///
+    /// # Errors
+    /// One that does not exist or is not a directory.
+    pub fn open<P: AsRef<Path>>(roots: &[P]) -> Result<Self> {
+        let roots = roots.iter().map(|root| Root::open(root.as_ref())).collect::<Result<Vec<_>>>()?;
+        if roots.is_empty() {
+            return Err(Error::bad_argument("At least one root is needed; give --root DIR."));
+        }
+        Ok(Self { roots })
+    }
+
+    /// The roots as they appear in messages.
+    pub fn describe(&self) -> String {
+        let names: Vec<_> = self.roots.iter().map(|root| root.path.display().to_string()).collect();
+        match names.as_slice() {
+            [one] => format!("the root {one}"),
+            many => format!("the roots {}", many.join(", ")),
+        }
+    }
+
+    /// Opens a regular file given by a path relative to a root, or an absolute one inside a root.
+    pub fn open_file(&self, path: &str) -> Result<OpenFile> {
+        let mut first = None;
+        for location in self.candidates(path)? {
+            match self.open_location(&location) {
+                Err(error @ (Error::NotFound { .. } | Error::OutsideRoots { .. })) => first = first.or(Some(error)),
+                done => return done,
+            }
+        }
+        Err(match first {
+            Some(error @ Error::OutsideRoots { .. }) => error,
+            _ => self.not_found(path),
+        })
+    }
+
+    /// Opens a regular file at a known place.
+    pub fn open_location(&self, location: &Location) -> Result<OpenFile> {
+        let root = &self.roots[location.root];
+        let shown = self.show(location);
+        let fail = |error: io::Error| self.classify(&shown, error);
+        let mut options = OpenOptions::new();
+        options.read(true).nonblock(true); // opening a FIFO must not wait for its writer
+        let file = match root.dir.open_with(&location.relative, &options) {
+            // A link with an absolute target is refused beneath a handle, even when it points into the root.
+            Err(error) if is_escape(&error) => {
+                let resolved = root.resolve(&location.relative).ok_or(error).map_err(fail)?;
+                root.dir.open_with(resolved, &options).map_err(fail)?
+            }
+            other => other.map_err(fail)?,
+        };
+        let metadata = file.metadata().map_err(fail)?;
+        if metadata.is_dir() {
+            return Err(Error::IsDirectory(quote(&shown)));
+        }
+        if !metadata.is_file() {
+            return Err(Error::NotRegular(quote(&shown)));
+        }
+        Ok(OpenFile { bytes: metadata.len(), file: file.into_std(), shown })
+    }
+
+    /// Finds an existing file or directory; the roots themselves when no path is given.
+    pub fn locate(&self, path: Option<&str>) -> Result<Vec<Location>> {
+        let Some(path) = path else {
+            return Ok((0..self.roots.len()).map(|root| Location { root, relative: PathBuf::new() }).collect());
+        };
+        let mut outside = false;
+        for location in self.candidates(path)? {
+            let root = &self.roots[location.root];
+            if location.relative.as_os_str().is_empty() {
+                return Ok(vec![location]);
+            }
+            match root.dir.metadata(&location.relative) {
+                Ok(_) => return Ok(vec![location]),
+                Err(error) if is_escape(&error) => match root.resolve(&location.relative) {
+                    Some(relative) => return Ok(vec![Location { relative, ..location }]),
+                    None => outside = true,
+                },
+                Err(_) => {}
+            }
+        }
+        Err(if outside { self.outside(path) } else { self.not_found(path) })
+    }
+
+    /// The path to show for a place.
+    pub fn show(&self, location: &Location) -> String {
+        if self.roots.len() == 1 { location.relative.display().to_string() } else { self.absolute(location).display().to_string() }
+    }
+
+    /// The path on the file system; only for listing directories, never for opening a file.
+    pub fn absolute(&self, location: &Location) -> PathBuf {
+        let root = &self.roots[location.root].path;
+        if location.relative.as_os_str().is_empty() { root.clone() } else { root.join(&location.relative) }
+    }
+
+    /// The same root, another path beneath it.
+    fn beneath(&self, location: &Location, absolute: &Path) -> Option<Location> {
+        let relative = absolute.strip_prefix(&self.roots[location.root].path).ok()?.to_path_buf();
+        Some(Location { root: location.root, relative })
+    }
+
+    /// The places a path may mean: an absolute one belongs to the root it is in, a relative one to any of them, in order.
+    fn candidates(&self, path: &str) -> Result<Vec<Location>> {
+        if path.is_empty() {
+            return Err(Error::bad_argument("The path is empty; give one relative to the root."));
+        }
+        if path.len() > LONGEST_PATH || path.contains('\0') {
+            return Err(Error::bad_argument(format!("{} cannot be a path; give one relative to the root.", quote(path))));
+        }
+        let path_buf = Path::new(path);
+        if !path_buf.is_absolute() {
+            let relative = normalise(path_buf);
+            return Ok((0..self.roots.len()).map(|root| Location { root, relative: relative.clone() }).collect());
+        }
+        let inside = |p: &Path| {
+            self.roots.iter().enumerate().find_map(|(root, r)| {
+                let relative = p.strip_prefix(&r.path).ok()?.to_path_buf();
+                Some(vec![Location { root, relative }])
+            })
+        };
+        inside(&normalise(path_buf))
+            .or_else(|| inside(&path_buf.canonicalize().ok()?)) // a root reached through a link
+            .ok_or_else(|| self.outside(path))
+    }
+
+    fn classify(&self, shown: &str, error: io::Error) -> Error {
+        const ENXIO: i32 = 6; // opening a socket, or a FIFO for writing
+        match error.kind() {
+            _ if is_escape(&error) => self.outside(shown),
+            _ if error.raw_os_error() == Some(ENXIO) => Error::NotRegular(quote(shown)),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => self.not_found(shown),
+            _ => Error::Unreadable { path: quote(shown), source: error },
+        }
+    }
+
+    fn outside(&self, path: &str) -> Error {
+        Error::OutsideRoots { path: quote(path), roots: self.describe() }
+    }
+
+    fn not_found(&self, path: &str) -> Error {
+        let hint = match self.same_name(path).as_slice() {
+            [] => "; paths are relative to the root, and grep finds files by their text".to_owned(),
+            found => format!("; did you mean {}?", found.join(" or ")).trim_end_matches('?').to_owned(),
+        };
+        Error::NotFound { path: quote(path), roots: self.describe(), hint }
+    }
+}
+
+impl Root {
+    fn open(path: &Path) -> Result<Self> {
+        let unreadable = |source| Error::Unreadable { path: quote(&path.display().to_string()), source };
+        let path = path.canonicalize().map_err(unreadable)?;
+        let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(unreadable)?;
+        Ok(Self { path, dir })
+    }
+
+    /// Where a path leads once all links are followed, if that is beneath this root. Only a name: it is opened beneath the handle again.
+    fn resolve(&self, relative: &Path) -> Option<PathBuf> {
+        Some(self.path.join(relative).canonicalize().ok()?.strip_prefix(&self.path).ok()?.to_path_buf())
+    }
+}
+
+/// cap-std reports a path that leads outside as a permission error that no system call has returned.
+fn is_escape(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+/// Drops `.` components, and `..` where the component before it can be dropped with it.
+fn normalise(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(out.components().next_back(), Some(Component::Normal(_))) => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}

@@ -1,0 +1,213 @@
+//! Bytes to lines. A line is what ends in `\n`, kept with its terminator; nothing is added, trimmed or converted but the encoding.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
+
+use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs_io::DecodeReaderBytesBuilder;
+
+use super::OpenFile;
+use crate::error::{Error, Result, quote};
+
+/// Files over this size are read by range only, and no range may be larger, in bytes.
+pub const LARGEST: u64 = 10_000_000;
+/// A byte in so many may be a control character in text of an unknown 8-bit encoding.
+const CONTROL_SHARE: usize = 20;
+
+/// Decoded text and where its lines begin.
+#[derive(Debug, Clone, Default)]
+pub struct Text {
+    content: String,
+    /// Byte offset of each line, then the length.
+    starts: Vec<usize>,
+    /// Named when the bytes were not UTF-8, so that the text is not byte-identical.
+    pub decoded_from: Option<&'static str>,
+}
+
+impl Text {
+    /// The lines of a string.
+    pub fn new(content: String) -> Self {
+        let mut starts = vec![0];
+        starts.extend(content.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(i, _)| i + 1));
+        if starts.last() != Some(&content.len()) {
+            starts.push(content.len());
+        }
+        Self { content, starts, decoded_from: None }
+    }
+
+    /// Number of lines; a last line without terminator counts.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Whether there is no line.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The lines in a 0-based range, each with its terminator.
+    pub fn lines(&self, range: Range<usize>) -> Vec<&str> {
+        range.map(|i| &self.content[self.starts[i]..self.starts[i + 1]]).collect()
+    }
+
+    /// All of it.
+    pub fn as_str(&self) -> &str {
+        &self.content
+    }
+}
+
+/// Lines of a file, and where in it they stand.
+#[derive(Debug)]
+pub struct Excerpt {
+    /// The lines read.
+    pub text: Text,
+    /// 0-based number of the first of them.
+    pub first: usize,
+    /// Lines in the whole file.
+    pub total: usize,
+}
+
+/// Reads the lines `start..=end` (1-based; both optional) of an open file.
+///
+/// # Errors
+/// A binary file, a file or range that is too large, a range that is empty or begins beyond the end.
+pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>) -> Result<Excerpt> {
+    let from = start.unwrap_or(1);
+    if from == 0 {
+        return Err(Error::bad_argument("start_line counts from 1."));
+    }
+    if end.is_some_and(|end| end < from) {
+        return Err(Error::bad_argument(format!("end_line {} comes before start_line {from}; give a range that goes forward.", end.unwrap_or(0))));
+    }
+    let unreadable = |path: &str, source| Error::Unreadable { path: quote(path), source };
+    if open.bytes > LARGEST {
+        if start.is_none() && end.is_none() {
+            return Err(needs_range(&open));
+        }
+        return read_range(open, from, end.unwrap_or(usize::MAX));
+    }
+    let mut bytes = Vec::with_capacity(open.bytes as usize + 1);
+    open.file.by_ref().take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&open.shown, error))?;
+    if bytes.len() as u64 > LARGEST {
+        open.bytes = open.file.metadata().map_or(bytes.len() as u64, |m| m.len()); // it grew since it was opened
+        return Err(needs_range(&open));
+    }
+    let whole = decode(bytes).ok_or_else(|| Error::Binary { path: quote(&open.shown), bytes: open.bytes })?;
+    let total = whole.len();
+    if from > total.max(1) {
+        return Err(Error::BeyondEnd { path: quote(&open.shown), start: from, total });
+    }
+    if from == 1 && end.is_none_or(|end| end >= total) {
+        return Ok(Excerpt { text: whole, first: 0, total });
+    }
+    let range = whole.starts[from - 1]..whole.starts[end.unwrap_or(total).min(total)];
+    let text = Text { decoded_from: whole.decoded_from, ..Text::new(whole.content[range].to_owned()) };
+    Ok(Excerpt { text, first: from - 1, total })
+}
+
+fn needs_range(open: &OpenFile) -> Error {
+    Error::NeedsRange { path: quote(&open.shown), megabytes: open.bytes.div_ceil(1_000_000), limit: LARGEST / 1_000_000 }
+}
+
+/// A range of a file too large to hold: one pass, keeping only the lines asked for.
+fn read_range(open: OpenFile, from: usize, end: usize) -> Result<Excerpt> {
+    let unreadable = |source: io::Error| Error::Unreadable { path: quote(&open.shown), source };
+    let utf8 = DecodeReaderBytesBuilder::new().bom_sniffing(true).utf8_passthru(true).build(open.file);
+    let mut reader = BufReader::with_capacity(1 << 16, utf8);
+    let (mut kept, mut number, mut ended) = (Vec::new(), 0usize, true);
+    loop {
+        let buffer = reader.fill_buf().map_err(unreadable)?;
+        if buffer.is_empty() {
+            break;
+        }
+        let (length, newline) = match memchr::memchr(b'\n', buffer) {
+            Some(i) => (i + 1, true),
+            None => (buffer.len(), false),
+        };
+        number += usize::from(ended);
+        ended = newline;
+        if (from..=end).contains(&number) {
+            if kept.len() + length > LARGEST as usize {
+                return Err(Error::bad_argument(format!("Lines {from}-{number} of {} are more than {} MB; ask for fewer lines.", quote(&open.shown), LARGEST / 1_000_000)));
+            }
+            kept.extend_from_slice(&buffer[..length]);
+        }
+        reader.consume(length);
+    }
+    if from > number {
+        return Err(Error::BeyondEnd { path: quote(&open.shown), start: from, total: number });
+    }
+    let text = decode(kept).ok_or_else(|| Error::Binary { path: quote(&open.shown), bytes: open.bytes })?;
+    Ok(Excerpt { text, first: from - 1, total: number })
+}
+
+/// Text in UTF-8, in UTF-16 with or without a mark, or in Latin-1 (as Windows-1252, its superset); `None` for anything else.
+pub fn decode(bytes: Vec<u8>) -> Option<Text> {
+    let utf16 = match &bytes[..bytes.len().min(2)] {
+        [0xff, 0xfe] => Some(UTF_16LE),
+        [0xfe, 0xff] => Some(UTF_16BE),
+        _ => unmarked_utf16(&bytes),
+    };
+    if let Some(encoding) = utf16 {
+        let (content, failed) = encoding.decode_with_bom_removal(&bytes);
+        return (!failed).then(|| Text { decoded_from: Some(encoding.name()), ..Text::new(content.into_owned()) });
+    }
+    if memchr::memchr(0, &bytes).is_some() {
+        return None;
+    }
+    match String::from_utf8(bytes) {
+        Ok(content) => Some(Text::new(content)),
+        Err(error) => {
+            let bytes = error.into_bytes();
+            let control = bytes.iter().filter(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace() && **byte != 0x1b).count();
+            if control * CONTROL_SHARE > bytes.len() {
+                return None;
+            }
+            let (content, _) = WINDOWS_1252.decode_without_bom_handling(&bytes);
+            Some(Text { decoded_from: Some("Latin-1"), ..Text::new(content.into_owned()) })
+        }
+    }
+}
+
+/// Mostly-ASCII UTF-16 without a byte order mark: every other byte is zero.
+fn unmarked_utf16(bytes: &[u8]) -> Option<&'static encoding_rs::Encoding> {
+    let sample = &bytes[..bytes.len().min(1024) & !1];
+    if sample.len() < 4 || bytes.len() % 2 == 1 {
+        return None;
+    }
+    let zeros = |offset: usize| sample.iter().skip(offset).step_by(2).filter(|byte| **byte == 0).count();
+    let half = sample.len() / 2;
+    match (zeros(0), zeros(1)) {
+        (0, odd) if odd * 10 > half * 9 => Some(UTF_16LE),
+        (even, 0) if even * 10 > half * 9 => Some(UTF_16BE),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn utf16_and_latin1_are_decoded_and_named() {
+        let utf16: Vec<u8> = "é\nb".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let marked = decode([vec![0xff, 0xfe], utf16].concat()).expect("text");
+        assert_eq!((marked.as_str(), marked.decoded_from), ("é\nb", Some("UTF-16LE")));
+        let unmarked: Vec<u8> = "fn main() {}\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        assert_eq!(decode(unmarked).expect("text").decoded_from, Some("UTF-16BE"));
+        let latin = decode(b"caf\xe9\r\n".to_vec()).expect("text");
+        assert_eq!((latin.as_str(), latin.decoded_from), ("café\r\n", Some("Latin-1")));
+        assert!(decode(b"\x7fELF\0\0\0\x01".to_vec()).is_none());
+        assert!(decode(vec![0x80, 1, 2, 3, 4, 5, 6, 7]).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn lines_joined_are_the_text(content in "[a-c\r\n ]{0,60}") {
+            let text = Text::new(content.clone());
+            prop_assert_eq!(text.lines(0..text.len()).concat(), content.clone());
+            prop_assert_eq!(text.len(), content.split_inclusive('\n').count());
+        }
+    }
+}

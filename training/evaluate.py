@@ -1,0 +1,72 @@
+"""Line-level figures on encoded documents: F1 at the best threshold, recall at fixed keep rates, absent-question AUC."""
+import collections
+
+import numpy as np
+import torch
+
+from data import collate, cut
+
+KEEP_RATES = (0.1, 0.2, 0.3, 0.4)
+
+
+@torch.no_grad()
+def score(model, documents, vocabulary, device, longest=384):
+    """[(document, kind, marginals [n], label [n], answer probability)] for every question."""
+    model.eval()
+    out = []
+    for document in documents:
+        n = min(len(document.tokens), longest)
+        samples = [cut(document, q, label, vocabulary, 0, n) for q, label, _ in document.questions]
+        *inputs, label = [x.to(device) for x in collate(samples)]
+        emission, answer = model(*inputs)
+        for i, (_, _, kind) in enumerate(document.questions):
+            out.append((document, kind, model.marginals(emission[i].cpu()).numpy(), label[i].cpu().numpy(), float(answer[i].sigmoid())))
+    model.train()
+    return out
+
+
+def counts(marginal, label, threshold):
+    keep, known = marginal >= threshold, label >= 0
+    return np.array([(keep & (label == 1)).sum(), (keep & (label == 0)).sum(), (~keep & (label == 1)).sum(), (keep & known).sum(), known.sum()])
+
+
+def f1(c):
+    return 2 * c[0] / max(1, 2 * c[0] + c[1] + c[2])
+
+
+def recall_at(marginal, label, rate):
+    known = np.flatnonzero(label >= 0)
+    top = known[np.argsort(-marginal[known], kind="stable")][:max(1, int(rate * len(known)))]
+    return (label[top] == 1).sum() / max(1, (label == 1).sum())
+
+
+def auc(positive, negative):
+    p, n = np.array(positive)[:, None], np.array(negative)[None]
+    return float((p > n).mean() + 0.5 * (p == n).mean())
+
+
+def report(scored, thresholds=np.arange(0.1, 0.9, 0.05)):
+    """A dict of figures. Micro line F1 over all answerable questions, as in the prototype's table."""
+    answerable = [s for s in scored if s[1] != "absent"]
+    totals = {float(t): sum(counts(m, y, t) for _, _, m, y, _ in answerable) for t in thresholds}
+    best = max(totals, key=lambda t: f1(totals[t]))
+    groups = collections.defaultdict(list)
+    for s in answerable:
+        groups[s[0].lang].append(s)
+        groups[s[1]].append(s)
+        if s[0].search:
+            groups["search"].append(s)
+    c = totals[best]
+    absent = [s[4] for s in scored if s[1] == "absent"]
+    return {
+        "threshold": round(best, 2), "f1": f1(c), "precision": c[0] / max(1, c[0] + c[1]), "recall": c[0] / max(1, c[0] + c[2]), "kept": c[3] / c[4],
+        "recall_at": [float(np.mean([recall_at(m, y, r) for _, _, m, y, _ in answerable])) for r in KEEP_RATES],
+        "absent_auc": auc([s[4] for s in answerable], absent) if absent else None,
+        "groups": {g: [len(x), f1(sum(counts(m, y, best) for _, _, m, y, _ in x))] for g, x in sorted(groups.items())},
+    }
+
+
+def show(r):
+    print(f"  F1 {r['f1']:.3f} at {r['threshold']:.2f} (P {r['precision']:.3f} R {r['recall']:.3f}, keeps {r['kept']:.3f}); recall at 10/20/30/40 % "
+          + " ".join(f"{x:.3f}" for x in r["recall_at"]) + (f"; absent AUC {r['absent_auc']:.3f}" if r["absent_auc"] else ""), flush=True)
+    print("  " + ", ".join(f"{g} {n} {x:.3f}" for g, (n, x) in r["groups"].items()), flush=True)

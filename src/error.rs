@@ -88,6 +88,14 @@ impl Error {
     }
 }
 
+/// The beginning of a message that may repeat user input.
+pub fn shorten(message: &str) -> String {
+    match message.char_indices().nth(2 * QUOTE) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message.to_owned(),
+    }
+}
+
 /// User input in double quotes, control characters escaped, cut in the middle when it is long.
 pub fn quote(input: &str) -> String {
     let escape = |part: &str| part.escape_debug().to_string();

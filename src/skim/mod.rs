@@ -51,6 +51,9 @@ pub trait Skimmer: Send + Sync {
     /// # Errors
     /// Any failure; the caller then shows the text whole and says so.
     fn skim(&self, lines: &[&str], question: &str, cancel: &CancellationToken) -> Result<LineScores, SkimError>;
+
+    /// Loads what the first call would otherwise wait for; to be run where nobody waits.
+    fn warm_up(&self) {}
 }
 
 /// Runs a skimmer so that neither a panic nor a score that is not a number gets out of it.

@@ -48,7 +48,7 @@ pub struct Config {
     pub thresholds: Thresholds,
 }
 
-/// The embedded skimmer. Cheap to create; the model loads at its first use, or at [`Embedded::warm_up`].
+/// The embedded skimmer. Cheap to create; the model loads at its first use, or at `warm_up`.
 #[derive(Default)]
 pub struct Embedded {
     loaded: OnceLock<Result<Loaded, String>>,
@@ -72,11 +72,6 @@ pub struct Raw {
 }
 
 impl Embedded {
-    /// Loads the model now; call it on a thread that nobody waits for.
-    pub fn warm_up(&self) {
-        let _ = self.loaded();
-    }
-
     /// Log-odds of the lines, windows joined.
     ///
     /// # Errors
@@ -116,6 +111,10 @@ impl Skimmer for Embedded {
         let loaded = self.loaded()?;
         let answer = 1.0 / (1.0 + (-raw.answer).exp());
         Ok(LineScores { keep: loaded.crf.marginals(&raw.emission), answer, thresholds: loaded.thresholds })
+    }
+
+    fn warm_up(&self) {
+        let _ = self.loaded();
     }
 }
 

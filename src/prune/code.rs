@@ -1,0 +1,122 @@
+//! A file, or lines of one, as [`Material`]: completed by syntax where there is a grammar, by indentation where there is none.
+
+use std::sync::OnceLock;
+
+use tree_sitter::Tree;
+
+use super::language::Language;
+use super::{Material, render, structure};
+
+/// Outline entries of a text without grammar, at most.
+const LONGEST_OUTLINE: usize = 60;
+
+/// Lines of a file.
+pub struct Code<'a> {
+    lines: &'a [&'a str],
+    syntax: Syntax,
+    tree: OnceLock<Option<Tree>>,
+}
+
+/// How lines belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Syntax {
+    Grammar(Language),
+    /// Headings with `#`.
+    Markdown,
+    /// Lines belong to the nearest line before them that is indented less.
+    Indentation,
+}
+
+impl<'a> Code<'a> {
+    /// `path` only says the language.
+    pub fn new(path: &str, lines: &'a [&'a str]) -> Self {
+        let syntax = match Language::of(path) {
+            Some(language) => Syntax::Grammar(language),
+            None if [".md", ".markdown", ".mdx"].iter().any(|end| path.ends_with(end)) => Syntax::Markdown,
+            None => Syntax::Indentation,
+        };
+        Self { lines, syntax, tree: OnceLock::new() }
+    }
+
+    fn tree(&self, language: Language) -> Option<&Tree> {
+        self.tree.get_or_init(|| language.parser().parse(self.lines.concat(), None)).as_ref()
+    }
+
+    /// For each line, the line that it stands under.
+    fn parents(&self) -> Vec<Option<usize>> {
+        let mut open: Vec<(usize, usize)> = Vec::new(); // (line, level)
+        let mut fenced = false;
+        let level = |line: &str, fenced: bool| match self.syntax {
+            Syntax::Markdown if fenced => usize::MAX,
+            Syntax::Markdown => match line.bytes().take_while(|byte| *byte == b'#').count() {
+                0 => usize::MAX,
+                depth => depth,
+            },
+            _ => line.len() - line.trim_start().len(),
+        };
+        let mut out = Vec::with_capacity(self.lines.len());
+        for (i, line) in self.lines.iter().enumerate() {
+            if line.trim().is_empty() {
+                out.push(None);
+                continue;
+            }
+            fenced ^= self.syntax == Syntax::Markdown && line.trim_start().starts_with("```");
+            let own = level(line, fenced);
+            while open.last().is_some_and(|(_, level)| *level >= own) {
+                open.pop();
+            }
+            out.push(open.last().map(|(line, _)| *line));
+            if own != usize::MAX {
+                open.push((i, own));
+            }
+        }
+        out
+    }
+}
+
+impl Material for Code<'_> {
+    fn lines(&self) -> &[&str] {
+        self.lines
+    }
+
+    fn complete(&self, kept: &mut [bool]) {
+        if let Syntax::Grammar(language) = self.syntax
+            && let Some(tree) = self.tree(language)
+        {
+            structure::complete(tree, kept);
+            structure::repair(language, tree, self.lines, kept);
+            return;
+        }
+        let parents = self.parents();
+        for i in (0..kept.len()).rev().filter(|i| kept[*i]).collect::<Vec<_>>() {
+            let mut up = parents[i];
+            while let Some(line) = up.filter(|line| !kept[*line]) {
+                kept[line] = true;
+                up = parents[line];
+            }
+        }
+    }
+
+    fn outline(&self) -> Vec<bool> {
+        if let Syntax::Grammar(language) = self.syntax
+            && let Some(tree) = self.tree(language)
+        {
+            let outline = structure::outline(tree, self.lines.len());
+            if outline.contains(&true) {
+                return outline;
+            }
+        }
+        // The least indented lines that others stand under; headings in Markdown
+        let parents = self.parents();
+        let mut kept = vec![false; self.lines.len()];
+        let heads = parents.iter().flatten().filter(|line| parents[**line].is_none() || self.syntax == Syntax::Markdown);
+        heads.for_each(|line| kept[*line] = true);
+        let surplus: Vec<_> = (0..kept.len()).filter(|i| kept[*i]).skip(LONGEST_OUTLINE).collect();
+        surplus.into_iter().for_each(|i| kept[i] = false);
+        kept
+    }
+
+    fn cost(&self, kept: &[bool]) -> usize {
+        render::cost(self.lines, kept)
+    }
+}

@@ -1,0 +1,126 @@
+//! The languages whose structure is known, and what their grammars call the places where lines may be left out.
+
+use std::path::Path;
+
+use tree_sitter::Parser;
+
+/// A language with a grammar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Language {
+    C,
+    Cpp,
+    Go,
+    Java,
+    JavaScript,
+    Php,
+    Python,
+    Ruby,
+    Rust,
+    Tsx,
+    TypeScript,
+}
+
+use Language::*;
+
+/// Nodes whose children are independent of each other, so that any of them can be left out: blocks, bodies, cases and literals.
+/// The kinds of all grammars together; no name means two things.
+const CONTAINERS: &[&str] = &[
+    // whole files
+    "module", "program", "source_file", "translation_unit", "ERROR",
+    // blocks and bodies
+    "block", "statement_block", "compound_statement", "declaration_list", "class_body", "interface_body", "object_type", "enum_body",
+    "enum_body_declarations", "annotation_type_body", "constructor_body", "field_declaration_list", "enum_variant_list",
+    "enumerator_list", "enum_declaration_list", "body_statement", "block_body", "then", "do", "begin", "interface_type",
+    // cases
+    "switch_body", "switch_block", "switch_block_statement_group", "match_block", "switch_case", "switch_default", "case_statement",
+    "default_statement", "expression_switch_statement", "type_switch_statement", "select_statement", "expression_case", "type_case",
+    "default_case", "communication_case",
+    // grouped declarations, and preprocessor branches
+    "const_declaration", "var_declaration", "import_spec_list", "var_spec_list", "use_list", "preproc_if", "preproc_ifdef",
+    "preproc_else", "preproc_elif", "jsx_element",
+];
+/// Containers that are one value: kept whole where they are short.
+const LITERALS: &[&str] = &[
+    "list", "dictionary", "set", "tuple", "object", "array", "array_expression", "literal_value", "array_initializer",
+    "initializer_list", "array_creation_expression", "hash", "field_initializer_list", "token_tree",
+];
+/// Text whose lines are its parts.
+const TEXTS: &[&str] = &[
+    "string", "string_literal", "raw_string_literal", "template_string", "interpreted_string_literal", "encapsed_string", "heredoc",
+    "heredoc_body", "nowdoc", "text_block", "comment", "block_comment", "line_comment", "text", "string_content",
+];
+/// Branches that can be left out of their statement.
+const ALTERNATIVES: &[&str] = &["elif_clause", "else_clause", "else_if_clause"];
+/// Written before what they belong to, as its siblings.
+const PREFIXES: &[&str] = &["attribute_item", "decorator", "attribute_list"];
+
+/// How completion treats a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Children may be left out one by one.
+    Container,
+    /// The same, but short ones are kept whole.
+    Literal,
+    /// Lines may be left out between the first and the last.
+    Text,
+    /// May be left out of its parent.
+    Alternative,
+    /// Goes with the sibling that follows it.
+    Prefix,
+    /// Kept with all its lines, but for the containers in it.
+    Statement,
+}
+
+impl Role {
+    /// The role of a node kind.
+    pub fn of(kind: &str) -> Self {
+        let roles = [(CONTAINERS, Self::Container), (LITERALS, Self::Literal), (TEXTS, Self::Text), (ALTERNATIVES, Self::Alternative), (PREFIXES, Self::Prefix)];
+        roles.into_iter().find(|(kinds, _)| kinds.contains(&kind)).map_or(Self::Statement, |(_, role)| role)
+    }
+}
+
+impl Language {
+    /// By file name.
+    pub fn of(path: &str) -> Option<Self> {
+        Some(match Path::new(path).extension()?.to_str()? {
+            "c" | "h" => C,
+            "cc" | "cpp" | "cxx" | "hpp" | "hh" | "hxx" | "cu" => Cpp,
+            "go" => Go,
+            "java" => Java,
+            "js" | "jsx" | "mjs" | "cjs" => JavaScript,
+            "php" => Php,
+            "py" | "pyi" => Python,
+            "rb" | "rake" => Ruby,
+            "rs" => Rust,
+            "tsx" => Tsx,
+            "ts" | "mts" | "cts" => TypeScript,
+            _ => return None,
+        })
+    }
+
+    /// A parser for it.
+    pub fn parser(self) -> Parser {
+        let grammar = match self {
+            C => tree_sitter_c::LANGUAGE,
+            Cpp => tree_sitter_cpp::LANGUAGE,
+            Go => tree_sitter_go::LANGUAGE,
+            Java => tree_sitter_java::LANGUAGE,
+            JavaScript => tree_sitter_javascript::LANGUAGE,
+            Php => tree_sitter_php::LANGUAGE_PHP,
+            Python => tree_sitter_python::LANGUAGE,
+            Ruby => tree_sitter_ruby::LANGUAGE,
+            Rust => tree_sitter_rust::LANGUAGE,
+            Tsx => tree_sitter_typescript::LANGUAGE_TSX,
+            TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+        };
+        let mut parser = Parser::new();
+        parser.set_language(&grammar.into()).expect("the grammars are built for this tree-sitter");
+        parser
+    }
+
+    /// Whether an empty block is an error, so that a gap has to be read as a statement.
+    pub fn needs_statements(self) -> bool {
+        self == Python
+    }
+}

@@ -1,0 +1,148 @@
+//! From scores to what is shown: which lines are kept, completed to whole statements and their headers, and how the rest is marked.
+//!
+//! [`decide`] holds the rules that protect the reader: small texts and small savings stay whole, a failed skimmer means the whole text,
+//! and a text that does not answer gets its outline. It works on any [`Material`]: a file ([`code::Code`]) or search results.
+
+pub mod code;
+pub mod language;
+pub mod matches;
+pub mod render;
+pub mod select;
+pub mod structure;
+
+use std::ops::Range;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Error, Result};
+use crate::skim::{SkimError, Skimmer, skim_safely};
+
+/// Texts of fewer lines are never pruned.
+pub const SMALL: usize = 40;
+/// A view that costs more than this share of the whole is not worth its gaps.
+pub const WORTHWHILE: f64 = 0.8;
+/// Longest focus question, in characters.
+pub const LONGEST_QUESTION: usize = 2000;
+
+/// What the reader wants to know: complete, self-contained and not too long.
+#[derive(Debug, Clone)]
+pub struct FocusQuestion(String);
+
+impl FocusQuestion {
+    /// Checks a question.
+    ///
+    /// # Errors
+    /// One that is empty, has no word in it, or is too long to be a question.
+    pub fn new(question: &str) -> Result<Self> {
+        let question = question.trim();
+        let length = question.chars().count();
+        if length > LONGEST_QUESTION {
+            return Err(Error::bad_argument(format!("The focus question has {length} characters; ask in {LONGEST_QUESTION} at most.")));
+        }
+        if !question.chars().any(char::is_alphanumeric) {
+            return Err(Error::bad_argument("The focus question is empty; ask a complete question, or leave it out to get the exact text."));
+        }
+        Ok(Self(question.to_owned()))
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A stretch of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// Lines that are shown.
+    Lines(Range<usize>),
+    /// Lines that are left out.
+    Gap(Range<usize>),
+}
+
+/// Splits a text into shown and left-out stretches, in order and without remainder. `kept` has one flag a line.
+pub fn pieces(kept: &[bool]) -> Vec<Piece> {
+    let mut start = 0;
+    kept.chunk_by(|a, b| a == b)
+        .map(|run| {
+            let range = start..start + run.len();
+            start = range.end;
+            if run[0] { Piece::Lines(range) } else { Piece::Gap(range) }
+        })
+        .collect()
+}
+
+/// Something that can be shown in part.
+pub trait Material {
+    /// The lines as the skimmer reads them.
+    fn lines(&self) -> &[&str];
+    /// Adds what the kept lines cannot be understood without.
+    fn complete(&self, kept: &mut [bool]);
+    /// What to show when nothing answers.
+    fn outline(&self) -> Vec<bool>;
+    /// Length of the rendered view in characters.
+    fn cost(&self, kept: &[bool]) -> usize;
+}
+
+/// What to show, one flag a line.
+#[derive(Debug)]
+pub enum Decision {
+    /// Everything: the text is small, or little would be saved.
+    Whole,
+    /// Everything, because there are no scores.
+    Failed(SkimError),
+    /// The lines that answer.
+    Partial(Vec<bool>),
+    /// Nothing answers; the outline.
+    Unanswered(Vec<bool>),
+}
+
+/// Decides what to show of `material` in at most `most` characters.
+///
+/// # Errors
+/// Only a cancelled call; any other failure of the skimmer is a [`Decision::Failed`].
+pub fn decide(material: &dyn Material, question: &FocusQuestion, skimmer: &dyn Skimmer, most: usize, cancel: &CancellationToken) -> Result<Decision> {
+    let lines = material.lines();
+    let whole = material.cost(&vec![true; lines.len()]);
+    if lines.len() < SMALL && whole <= most {
+        return Ok(Decision::Whole);
+    }
+    let scores = match skim_safely(skimmer, lines, question.as_str(), cancel) {
+        Ok(scores) => scores,
+        Err(SkimError::Cancelled) => return Err(Error::Cancelled),
+        Err(error) => {
+            tracing::warn!(%error, "skimmer failed");
+            return Ok(Decision::Failed(error));
+        }
+    };
+    let worth = |kept: &[bool]| whole > most || material.cost(kept) as f64 <= whole as f64 * WORTHWHILE;
+    if scores.answer < scores.thresholds.answer {
+        let outline = material.outline();
+        return Ok(if worth(&outline) { Decision::Unanswered(outline) } else { Decision::Whole });
+    }
+    let kept = select::select(&scores, lines, most, |kept| {
+        material.complete(kept);
+        select::fill_cheap_gaps(kept, lines);
+        material.cost(kept)
+    });
+    Ok(if worth(&kept) { Decision::Partial(kept) } else { Decision::Whole })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_partition_the_text() {
+        assert_eq!(pieces(&[true, false, false, true]), [Piece::Lines(0..1), Piece::Gap(1..3), Piece::Lines(3..4)]);
+        assert!(pieces(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_question_needs_words_and_an_end() {
+        assert!(FocusQuestion::new(" \n").is_err());
+        assert!(FocusQuestion::new("?!").is_err());
+        assert!(FocusQuestion::new(&"why ".repeat(25_000)).is_err());
+        assert_eq!(FocusQuestion::new(" 何処? ").expect("a question").as_str(), "何処?");
+    }
+}

@@ -1,0 +1,208 @@
+//! A view as text: a header line where there is something to say, the kept lines as they are, and one line for each gap.
+//!
+//! Without a header the result is the exact text. A gap line is the marker and the range it stands for; where a shown line begins with the
+//! marker itself, a longer marker is used, so that no line of the file can be taken for a gap.
+
+use std::ops::Range;
+
+use super::{Piece, pieces};
+use crate::skim::SkimError;
+
+/// Begins a gap line: no programming language has it.
+pub const MARKER: char = '⋮';
+/// Longer lines are cut, in characters, unless one is read alone.
+pub const LONGEST_LINE: usize = 2000;
+/// Characters of the result set aside for its header and last gap.
+const RESERVE: usize = 400;
+/// Longer names lose their beginning in the header, in characters.
+const LONGEST_NAME: usize = 120;
+
+/// Lines to show and where they come from.
+#[derive(Debug, Clone, Copy)]
+pub struct Page<'a> {
+    /// What the lines are of, for the header.
+    pub name: &'a str,
+    /// The lines, with terminators.
+    pub lines: &'a [&'a str],
+    /// 0-based number of the first of them.
+    pub first: usize,
+    /// Lines there are in all.
+    pub total: usize,
+    /// The encoding, where it is not UTF-8.
+    pub decoded_from: Option<&'a str>,
+    /// How a gap is read back, as in "start_line/end_line reads them".
+    pub read_back: &'a str,
+}
+
+/// Why the view is what it is.
+#[derive(Debug, Clone, Copy)]
+pub enum Status<'a> {
+    /// Nothing was pruned.
+    Exact,
+    /// The lines that answer are kept.
+    Pruned,
+    /// Nothing answers; the outline is kept.
+    Unanswered,
+    /// Nothing was pruned, because the skimmer failed.
+    Failed(&'a SkimError),
+}
+
+/// Length of a view in characters, header and gap lines included.
+pub fn cost(lines: &[&str], kept: &[bool]) -> usize {
+    let text: usize = lines.iter().zip(kept).filter(|(_, kept)| **kept).map(|(line, _)| line.chars().count().min(LONGEST_LINE)).sum();
+    let gaps = pieces(kept).iter().filter(|piece| matches!(piece, Piece::Gap(_))).count();
+    text + if gaps > 0 { gaps * 10 + RESERVE / 4 } else { 0 }
+}
+
+/// Renders the kept lines of a page in at most `most` characters.
+pub fn page(page: &Page<'_>, kept: &[bool], status: Status<'_>, most: usize) -> String {
+    let exact = page.lines.concat();
+    let plain = matches!(status, Status::Exact) && page.decoded_from.is_none() && !kept.contains(&false);
+    let budget = most.saturating_sub(RESERVE);
+    let longest = if page.lines.len() == 1 { budget.max(RESERVE) - RESERVE / 4 } else { LONGEST_LINE.min(budget) };
+    if plain && exact.chars().count() <= most && !page.lines.iter().any(|line| is_long(line, longest)) {
+        return exact;
+    }
+    let marker = marker(page.lines);
+    let (mut body, mut length, mut shown, mut cut, mut gaps) = (String::new(), 0, 0, 0, 0);
+    let mut add = |text: &str| {
+        length += text.chars().count();
+        let room = length <= budget;
+        if room {
+            body.push_str(text);
+        }
+        room
+    };
+    let gap_line = |gap: &Range<usize>| format!("{marker} {}\n", numbers(page.first, gap));
+    let stopped = pieces(kept).into_iter().find_map(|piece| match piece {
+        Piece::Gap(gap) => {
+            gaps += 1;
+            (!add(&gap_line(&gap))).then_some(gap.start)
+        }
+        Piece::Lines(mut range) => range.find(|i| {
+            let (line, was_cut) = cut_line(page.lines[*i], longest, 0..0);
+            let room = add(&line);
+            cut += usize::from(room && was_cut);
+            shown += usize::from(room);
+            !room
+        }),
+    });
+    if let Some(from) = stopped {
+        body.push_str(&gap_line(&(from..page.lines.len())));
+        gaps += 1;
+    }
+    let mut notes = Vec::new();
+    match status {
+        Status::Pruned => notes.push(format!("{shown} of {} lines.", page.lines.len())),
+        Status::Unanswered => notes.push(format!("nothing in these {} lines seems to answer the question; this is their outline.", page.lines.len())),
+        Status::Failed(error) => notes.push(format!("the skimmer failed ({error}), so nothing was pruned.")),
+        Status::Exact if stopped.is_some() => notes.push(format!("{shown} of {} lines.", page.lines.len())),
+        Status::Exact => {}
+    }
+    if stopped.is_some() {
+        notes.push(format!("Stopped at {most} characters."));
+    }
+    if let Some(encoding) = page.decoded_from {
+        notes.push(format!("Decoded from {encoding}."));
+    }
+    if cut > 0 {
+        notes.push(format!("{MARKER} + = a line cut at {longest} characters{}.", if page.lines.len() == 1 { "" } else { "; read it alone to see more" }));
+    }
+    if gaps > 0 {
+        notes.push(format!("{marker} = lines left out; {}.", page.read_back));
+    }
+    format!("{}: {}\n{body}", title(page), notes.join(" "))
+}
+
+/// The page's name, with the range when it is not the whole file.
+fn title(page: &Page<'_>) -> String {
+    let tail = page.name.char_indices().rev().nth(LONGEST_NAME - 1).map_or(0, |(i, _)| i);
+    let name = if tail == 0 { page.name.to_owned() } else { format!("…{}", &page.name[tail..]) };
+    if page.lines.len() == page.total {
+        return name;
+    }
+    format!("{name} lines {} of {}", numbers(page.first, &(0..page.lines.len())), page.total)
+}
+
+/// `20-47`, or `20` for one line: 1-based numbers of a range of lines.
+pub fn numbers(first: usize, range: &Range<usize>) -> String {
+    let (from, to) = (first + range.start + 1, first + range.end);
+    if from == to { from.to_string() } else { format!("{from}-{to}") }
+}
+
+/// The shortest run of [`MARKER`] that begins no line.
+pub fn marker(lines: &[&str]) -> String {
+    let run = |line: &&str| line.trim_start().chars().take_while(|c| *c == MARKER).count();
+    MARKER.to_string().repeat(1 + lines.iter().map(run).max().unwrap_or(0))
+}
+
+/// A line of at most `longest` characters around `focus` (bytes), what is missing counted at either end, its terminator kept.
+pub fn cut_line(line: &str, longest: usize, focus: Range<usize>) -> (String, bool) {
+    if !is_long(line, longest) {
+        return (line.to_owned(), false);
+    }
+    let text = line.trim_end_matches(['\r', '\n']);
+    let count = text.chars().count();
+    let focus_end = text.get(..focus.end.min(text.len())).map_or(0, |before| before.chars().count());
+    let start = if focus_end <= longest { 0 } else { focus_end.saturating_sub(longest / 2).min(count - longest) };
+    let middle: String = text.chars().skip(start).take(longest).collect();
+    let rest = count - start - longest;
+    let before = if start > 0 { format!("{MARKER} +{start} characters {MARKER} ") } else { String::new() };
+    let after = if rest > 0 { format!(" {MARKER} +{rest} characters") } else { String::new() };
+    (format!("{before}{middle}{after}{}", &line[text.len()..]), true)
+}
+
+fn is_long(line: &str, longest: usize) -> bool {
+    let text = line.trim_end_matches(['\r', '\n']);
+    text.len() > longest && text.chars().count() > longest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PAGE: Page<'_> = Page { name: "a.txt", lines: &[], first: 0, total: 0, decoded_from: None, read_back: "read it" };
+
+    #[test]
+    fn a_line_that_looks_like_a_gap_makes_the_marker_longer() {
+        let lines = ["⋮ 2-9\n", "x\n", "y\n"];
+        let text = page(&Page { lines: &lines, total: 3, ..PAGE }, &[true, false, true], Status::Pruned, 20_000);
+        assert_eq!(text, "a.txt: 2 of 3 lines. ⋮⋮ = lines left out; read it.\n⋮ 2-9\n⋮⋮ 2\ny\n");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_its_match_and_says_by_how_much() {
+        let line = format!("{}needle{}\n", "a".repeat(50), "b".repeat(50));
+        assert_eq!(cut_line(&line, 20, 50..56).0, format!("⋮ +46 characters ⋮ {}needle{} ⋮ +40 characters\n", "a".repeat(4), "b".repeat(10)));
+        assert_eq!(cut_line("abcdef\r\n", 4, 0..0).0, "abcd ⋮ +2 characters\r\n");
+        assert_eq!(cut_line("äöü\n", 3, 0..0), ("äöü\n".to_owned(), false));
+    }
+
+    proptest! {
+        /// Reads a rendered view back: shown lines and gaps make up the file, whatever the lines look like.
+        #[test]
+        fn shown_lines_and_gaps_are_exactly_the_file(
+            rows in prop::collection::vec(("[a-z⋮ 0-9\\-]{0,12}(\r)?", any::<bool>()), 1..60), first in 0usize..1000, most in 450usize..1500,
+        ) {
+            let owned: Vec<String> = rows.iter().map(|(line, _)| format!("{line}\n")).collect();
+            let lines: Vec<&str> = owned.iter().map(String::as_str).collect();
+            let kept: Vec<bool> = rows.iter().map(|(_, kept)| *kept).collect();
+            let shown = page(&Page { lines: &lines, first, total: first + lines.len(), ..PAGE }, &kept, Status::Pruned, most);
+            prop_assert!(shown.chars().count() <= most, "{} > {most}", shown.chars().count());
+            let marker = format!("{} ", marker(&lines));
+            let mut next = 0;
+            for line in shown.split_inclusive('\n').skip(1) {
+                if let Some(range) = line.strip_prefix(&marker) {
+                    let (from, to) = range.trim().split_once('-').unwrap_or((range.trim(), range.trim()));
+                    prop_assert_eq!(from.parse::<usize>().unwrap(), first + next + 1);
+                    next = to.parse::<usize>().unwrap() - first;
+                } else {
+                    prop_assert_eq!(line, lines[next]);
+                    next += 1;
+                }
+            }
+            prop_assert_eq!(next, lines.len());
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Completion by syntax: whole statements, the headers around them, and what closes them.
+//!
+//! A line that is kept brings along every line of its statement and of the statements around it, except inside their containers (bodies,
+//! cases, literals), where only children with kept lines stay. So the view still parses when each gap is read as one statement.
+
+use std::ops::Range;
+
+use tree_sitter::{Node, Tree};
+
+use super::language::{Language, Role};
+use super::{Piece, pieces};
+
+/// A literal or text of so many lines is kept whole when any of its lines is.
+const SHORT: usize = 8;
+/// Nodes nested deeper are kept whole: no code that people write goes there, and the stack is not endless.
+const DEEPEST: usize = 400;
+/// Rounds of closing gaps around what does not parse, before the whole text is shown.
+const REPAIRS: usize = 8;
+/// Outlines longer than this show the top level only.
+const LONGEST_OUTLINE: usize = 80;
+
+/// Rows (0-based lines) of a node.
+fn rows(node: Node<'_>) -> Range<usize> {
+    let (start, end) = (node.start_position(), node.end_position());
+    let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
+    start.row..last + 1
+}
+
+/// Extends `kept` to whole statements with their headers and closers.
+pub fn complete(tree: &Tree, kept: &mut [bool]) {
+    let wanted = Wanted::new(kept);
+    visit(tree.root_node(), &wanted, kept, 0);
+}
+
+/// The lines that were picked, for quick look-ups by range.
+struct Wanted {
+    /// Picked lines before each line.
+    before: Vec<usize>,
+}
+
+impl Wanted {
+    fn new(kept: &[bool]) -> Self {
+        let mut before = vec![0];
+        before.extend(kept.iter().scan(0, |sum, kept| {
+            *sum += usize::from(*kept);
+            Some(*sum)
+        }));
+        Self { before }
+    }
+
+    fn any(&self, range: &Range<usize>) -> bool {
+        let last = self.before.len() - 1;
+        self.before[range.end.min(last)] > self.before[range.start.min(last)]
+    }
+}
+
+fn keep(kept: &mut [bool], range: Range<usize>) {
+    let end = range.end.min(kept.len());
+    kept[range.start.min(end)..end].fill(true);
+}
+
+/// Completes a node that stays in the view.
+fn visit(node: Node<'_>, wanted: &Wanted, kept: &mut [bool], depth: usize) {
+    let span = rows(node);
+    let role = Role::of(node.kind());
+    if span.len() == 1 || depth > DEEPEST || (matches!(role, Role::Literal | Role::Text) && span.len() <= SHORT) {
+        return keep(kept, span);
+    }
+    if role == Role::Text {
+        keep(kept, span.start..span.start + 1);
+        return keep(kept, span.end - 1..span.end);
+    }
+    if node.child_count() == 0 {
+        return keep(kept, span);
+    }
+    let container = matches!(role, Role::Container | Role::Literal);
+    let mut prefixes = Vec::new();
+    let mut previous_end = span.start;
+    for child in node.children(&mut node.walk()) {
+        let own = rows(child);
+        let child_role = Role::of(child.kind());
+        let optional = if container {
+            child.is_named() && !is_delimiter(child) || matches!(child.kind(), "," | ";")
+        } else {
+            child_role == Role::Alternative && own.start > previous_end
+        };
+        previous_end = own.end - 1;
+        if optional && !wanted.any(&own) {
+            if child_role == Role::Prefix { prefixes.push(child) } else { prefixes.clear() }
+            continue;
+        }
+        for prefix in prefixes.drain(..) {
+            visit(prefix, wanted, kept, depth + 1);
+        }
+        visit(child, wanted, kept, depth + 1);
+    }
+}
+
+/// Named children that open or close their parent.
+fn is_delimiter(node: Node<'_>) -> bool {
+    matches!(node.kind(), "jsx_opening_element" | "jsx_closing_element" | "string_start" | "string_end" | "php_tag")
+}
+
+/// Closes gaps until the view parses as well as the text does; nothing can be said about a text that has errors itself.
+pub fn repair(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]) {
+    if tree.root_node().has_error() {
+        return;
+    }
+    for round in 0.. {
+        let view = Placeheld::new(language, tree, lines, kept);
+        let Some(parsed) = language.parser().parse(&view.text, None) else { return };
+        let Some(error) = first_error(parsed.root_node()) else { return };
+        if round == REPAIRS {
+            return kept.fill(true);
+        }
+        let at = view.origin[rows(error).start.min(view.origin.len() - 1)];
+        let gaps = pieces(kept).into_iter().filter_map(|piece| if let Piece::Gap(gap) = piece { Some(gap) } else { None });
+        let (before, after): (Vec<_>, Vec<_>) = gaps.partition(|gap| gap.start <= at);
+        let nearest = [before.last(), after.first()];
+        nearest.into_iter().flatten().for_each(|gap| kept[gap.clone()].fill(true));
+    }
+}
+
+/// The view with each gap read as one statement.
+struct Placeheld {
+    text: String,
+    /// The line of the text that each row of the view stands for.
+    origin: Vec<usize>,
+}
+
+impl Placeheld {
+    fn new(language: Language, tree: &Tree, lines: &[&str], kept: &[bool]) -> Self {
+        let (mut text, mut origin) = (String::new(), Vec::new());
+        for piece in pieces(kept) {
+            match piece {
+                Piece::Lines(range) => {
+                    for i in range {
+                        text.push_str(lines[i]);
+                        origin.push(i);
+                    }
+                }
+                Piece::Gap(gap) => {
+                    if let Some(first) = gap.clone().find(|i| !lines[*i].trim().is_empty())
+                        && language.needs_statements()
+                        && begins_statement(tree, first, lines[first])
+                    {
+                        let indent = lines[first].len() - lines[first].trim_start().len();
+                        text.push_str(&lines[first][..indent]);
+                        text.push_str("...");
+                    }
+                    text.push('\n');
+                    origin.push(gap.start);
+                }
+            }
+        }
+        origin.push(lines.len());
+        Self { text, origin }
+    }
+}
+
+/// Whether the line starts a child of a block (and not, say, an element of a list or an `else`).
+fn begins_statement(tree: &Tree, row: usize, line: &str) -> bool {
+    let column = line.len() - line.trim_start().len();
+    let point = tree_sitter::Point { row, column };
+    let mut node = tree.root_node().descendant_for_point_range(point, point);
+    while let Some(inner) = node {
+        let parent = inner.parent();
+        if parent.is_none_or(|parent| matches!(parent.kind(), "block" | "module")) {
+            return inner.start_position() == point;
+        }
+        node = parent;
+    }
+    true
+}
+
+fn first_error(node: Node<'_>) -> Option<Node<'_>> {
+    if !node.has_error() {
+        return None;
+    }
+    if node.is_error() || node.is_missing() {
+        return Some(node);
+    }
+    node.children(&mut node.walk()).find_map(first_error).or(Some(node))
+}
+
+/// The headers of everything that has a body: of all levels while that is short, else of the top level.
+pub fn outline(tree: &Tree, lines: usize) -> Vec<bool> {
+    for deepest in [3, 1] {
+        let mut kept = vec![false; lines];
+        headers(tree.root_node(), deepest, &mut kept);
+        if deepest == 1 || kept.iter().filter(|kept| **kept).count() <= LONGEST_OUTLINE {
+            return kept;
+        }
+    }
+    unreachable!("the last round returns")
+}
+
+fn headers(node: Node<'_>, deepest: usize, kept: &mut [bool]) {
+    if deepest == 0 {
+        return;
+    }
+    for child in node.named_children(&mut node.walk()) {
+        let definition = if matches!(child.kind(), "decorated_definition" | "export_statement" | "template_declaration") {
+            child.named_child(child.named_child_count().saturating_sub(1) as u32).unwrap_or(child)
+        } else {
+            child
+        };
+        let body = definition.child_by_field_name("body").or_else(|| {
+            let inner = definition.named_children(&mut definition.walk()).last()?;
+            (Role::of(inner.kind()) == Role::Container).then_some(inner)
+        });
+        let Some(body) = body.filter(|_| rows(definition).len() > 1) else { continue };
+        let (start, inside) = (definition.start_position().row, body.start_position().row);
+        let end = if inside > start && body.child(0).is_some_and(|first| first.is_named()) { inside } else { inside + 1 };
+        keep(kept, start..end);
+        headers(body, deepest - 1, kept);
+    }
+}

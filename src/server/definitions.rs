@@ -1,0 +1,99 @@
+//! What clients are told about each tool, and how their arguments reach it.
+//!
+//! An agent pays for these words on every turn, so each one has to earn its place; a test holds the whole list to its budget.
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::{Error, Result, shorten};
+use crate::tools::{Call, Output, Session, grep, head, read_file};
+
+/// One tool.
+pub struct Definition {
+    /// The name that agents call.
+    pub name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    schema: fn() -> Value,
+    /// Runs it on arguments as they came.
+    pub run: fn(&Session, JsonObject, &Call<'_>) -> Result<Output>,
+}
+
+/// The tools, in the order in which they are listed.
+pub const ALL: &[Definition] = &[
+    Definition {
+        name: "read_file",
+        title: "Read file",
+        description: "Read a text file. With context_focus_question you get only the lines that answer it, verbatim, gaps marked as ⋮ FIRST-LAST; \
+            start_line and end_line read a gap back. Without it you get the exact text: do that for lines you will edit.",
+        schema: schema_of::<read_file::Request>,
+        run: |session, arguments, call| read_file::run(session, &parse("read_file", arguments)?, call),
+    },
+    Definition {
+        name: "grep",
+        title: "Search files",
+        description: "Search files with ripgrep: .gitignore respected, results by file with line numbers. With context_focus_question only the matches \
+            that answer it are shown, and gaps say how many others there are.",
+        schema: schema_of::<grep::Request>,
+        run: |session, arguments, call| grep::run(session, &parse("grep", arguments)?, call),
+    },
+    Definition {
+        name: "head",
+        title: "First lines of a file",
+        description: "Read the first lines of a text file, as read_file does.",
+        schema: schema_of::<head::Request>,
+        run: |session, arguments, call| head::run(session, &parse("head", arguments)?, call),
+    },
+];
+
+impl Definition {
+    /// The tool as clients see it.
+    pub fn tool(&self) -> Tool {
+        let Value::Object(schema) = (self.schema)() else { unreachable!("a struct has an object schema") };
+        let annotations = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
+        // Claude Code shows tools by name only until they are searched for, unless they ask not to be.
+        let Value::Object(meta) = serde_json::json!({ "anthropic/alwaysLoad": true }) else { unreachable!("an object") };
+        Tool::new(self.name, self.description, Arc::new(schema)).with_title(self.title).annotate(annotations).with_meta(MetaObject(meta))
+    }
+}
+
+/// Arguments as the tool wants them, or one sentence on what is wrong with them.
+fn parse<T: DeserializeOwned>(tool: &str, arguments: JsonObject) -> Result<T> {
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| {
+        Error::bad_argument(format!("The arguments of {tool} are not right: {}.", shorten(&error.to_string())))
+    })
+}
+
+/// The schema of a request in the words that every client understands: single types, no null, no formats, no defaults.
+fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Value::Object(schema) = &mut schema {
+        schema.remove("title");
+        schema.remove("description");
+    }
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().filter_map(Value::as_object_mut).for_each(simplify);
+    }
+    schema
+}
+
+fn simplify(property: &mut JsonObject) {
+    if let Some(Value::Array(types)) = property.get("type")
+        && let Some(single) = types.iter().find(|kind| *kind != "null")
+    {
+        let single = single.clone();
+        property.insert("type".to_owned(), single);
+    }
+    for key in ["format", "default", "minimum"] {
+        property.remove(key);
+    }
+}

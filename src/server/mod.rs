@@ -1,0 +1,119 @@
+//! The tools over the Model Context Protocol, on stdio. The only module that knows rmcp.
+//!
+//! Serves clients that initialize (2025-06-18, 2025-11-25) and those that discover (2026-07-28). Results are plain text and nothing else:
+//! it is the one form that every client hands to its model as it is.
+
+mod definitions;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+
+use crate::tools::{Call, Session};
+
+/// How long clients may keep the list of tools: it never changes while the server runs.
+const LIST_TTL_MS: u64 = 3_600_000;
+/// Time between progress notifications.
+const PROGRESS: Duration = Duration::from_secs(1);
+/// What an agent is told about this server; for some clients it is all they see until they look for a tool.
+const INSTRUCTIONS: &str = "Use read_file, grep and head from here to read code in the workspace. Add a context_focus_question, a complete question, whenever \
+    you want something specific from a file or search of more than about 40 lines: you get the lines that answer it, verbatim, and every gap is marked \
+    with its line range, so that start_line and end_line can read it back. Leave the question out for exact text, as before an edit.";
+
+/// Serves a session to MCP clients.
+#[derive(Clone)]
+pub struct Server {
+    session: Arc<Session>,
+}
+
+impl Server {
+    /// Wraps a session.
+    pub fn new(session: Session) -> Self {
+        Self { session: Arc::new(session) }
+    }
+
+    /// Serves one client on stdin and stdout until it hangs up. The model loads meanwhile.
+    ///
+    /// # Errors
+    /// A broken connection or handshake, in words.
+    pub async fn serve_stdio(self) -> Result<(), String> {
+        let session = Arc::clone(&self.session);
+        std::thread::spawn(move || session.skimmer.warm_up());
+        let service = self.serve(rmcp::transport::stdio_pipes()).await.map_err(|error| error.to_string())?;
+        service.waiting().await.map_err(|error| error.to_string())?;
+        Ok(())
+    }
+}
+
+/// The tools as clients see them, in the order in which they are listed.
+pub fn tools() -> Vec<Tool> {
+    definitions::ALL.iter().map(definitions::Definition::tool).collect()
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let implementation = Implementation::new("codeskim", env!("CARGO_PKG_VERSION")).with_title("codeskim");
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build()).with_server_info(implementation).with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(&self, _: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
+        let list = ListToolsResult::with_all_items(tools());
+        let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        Ok(if modern { list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools().into_iter().find(|tool| tool.name == name)
+    }
+
+    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+        let Some(definition) = definitions::ALL.iter().find(|definition| definition.name == request.name) else {
+            let name = crate::error::quote(&request.name);
+            return Err(ErrorData::invalid_params(format!("There is no tool {name}; call tools/list for those there are."), None));
+        };
+        let files = Arc::new(AtomicUsize::new(0));
+        let work = {
+            let (session, files, cancel) = (Arc::clone(&self.session), Arc::clone(&files), context.ct.clone());
+            tokio::task::spawn_blocking(move || {
+                let progress = |count: usize| files.store(count, Ordering::Relaxed);
+                let call = Call { cancel, progress: Some(&progress) };
+                (definition.run)(&session, request.arguments.unwrap_or_default(), &call)
+            })
+        };
+        let result = with_progress(work, &context, &files).await;
+        Ok(match result {
+            Ok(Ok(output)) => CallToolResult::success(vec![ContentBlock::text(output.text)]),
+            Ok(Err(error)) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
+            Err(_) => CallToolResult::error(vec![ContentBlock::text("The tool stopped unexpectedly; the server goes on. Try a smaller request.")]),
+        }
+        .into())
+    }
+}
+
+/// Waits for the work, telling a client that asked for it how far it is.
+async fn with_progress<T>(work: tokio::task::JoinHandle<T>, context: &RequestContext<RoleServer>, files: &AtomicUsize) -> Result<T, tokio::task::JoinError> {
+    let Some(token) = context.meta.get_progress_token() else { return work.await };
+    let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + PROGRESS, PROGRESS);
+    let mut seconds = 0.0;
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            _ = ticks.tick() => {
+                seconds += PROGRESS.as_secs_f64();
+                let message = format!("{} files searched", files.load(Ordering::Relaxed));
+                let progress = ProgressNotificationParam::new(token.clone(), seconds).with_message(message);
+                if context.peer.notify_progress(progress).await.is_err() {
+                    context.ct.cancel(); // nobody is listening any more
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! `grep`: ripgrep's search in-process, its results grouped by file, whole or pruned to a question.
+//!
+//! The walk is parallel and so comes in no order; results are kept sorted by path, and only as much text of them as can be shown or skimmed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use encoding_rs::WINDOWS_1252;
+use grep_matcher::Matcher;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use super::{Call, Output, Session, lenient_number, question};
+use crate::error::{Error, Result, quote};
+use crate::prune::matches::{FileMatches, FoundLine, Results};
+use crate::prune::{Decision, decide};
+use crate::workspace::{Location, OpenFile};
+
+/// Lines of context, at most.
+const MOST_CONTEXT: usize = 50;
+/// With a question, so many times the characters of a result are skimmed.
+const SKIMMED: usize = 10;
+
+/// What to search for.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Regular expression (Rust syntax, as in ripgrep)
+    pub pattern: String,
+    /// File or directory; everything if left out
+    #[serde(default)]
+    pub path: Option<String>,
+    /// Only files matching this, e.g. *.rs or !tests/**
+    #[serde(default)]
+    pub glob: Option<String>,
+    /// Lines to show around each match
+    #[serde(default, deserialize_with = "lenient_number")]
+    pub context: Option<usize>,
+    /// Ignore case
+    #[serde(default)]
+    pub ignore_case: Option<bool>,
+    /// Take the pattern literally
+    #[serde(default)]
+    pub literal: Option<bool>,
+    /// As for read_file; shows only the matches that answer it
+    #[serde(default)]
+    pub context_focus_question: Option<String>,
+}
+
+/// Searches the roots, or one file or directory in them.
+///
+/// # Errors
+/// Arguments that cannot be served, in one sentence. Files that cannot be read are passed over, as ripgrep passes them over.
+pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Output> {
+    let question = question(request.context_focus_question.as_ref())?;
+    let search = Search::new(request, &call.cancel)?;
+    let most = session.options.most;
+    let room = if question.is_some() { most * SKIMMED } else { most };
+    let collected = search.everywhere(session, request, call, room)?;
+    if call.cancel.is_cancelled() {
+        return Err(Error::Cancelled);
+    }
+    let pattern = quote(&request.pattern);
+    if collected.results.matches() == 0 {
+        let place = request.path.as_ref().map_or_else(|| session.workspace.describe(), |path| quote(path));
+        let text = format!("No match for {pattern} in {place} ({} files searched).\n", collected.searched);
+        return Ok(Output { text, found: false });
+    }
+    let results = collected.results;
+    let decision = match &question {
+        Some(question) => decide(&results.material(), question, session.skimmer.as_ref(), most, &call.cancel)?,
+        None => Decision::Whole,
+    };
+    Ok(Output { text: results.render(&pattern, &decision, most), found: true })
+}
+
+/// A compiled search.
+struct Search<'a> {
+    matcher: RegexMatcher,
+    context: usize,
+    cancel: &'a CancellationToken,
+}
+
+/// What a search found, and how many files it went through.
+struct Collected {
+    results: Results,
+    searched: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(request: &Request, cancel: &'a CancellationToken) -> Result<Self> {
+        let pattern = &request.pattern;
+        if pattern.is_empty() {
+            return Err(Error::bad_argument("The pattern is empty; give a regular expression, or a text with literal set."));
+        }
+        let literal = request.literal.unwrap_or(false);
+        let context = request.context.unwrap_or(0);
+        if context > MOST_CONTEXT {
+            return Err(Error::bad_argument(format!("context {context} is more than {MOST_CONTEXT}; read the file instead.")));
+        }
+        if !literal && let Err(error) = regex_syntax::Parser::new().parse(pattern) {
+            return Err(bad_pattern(pattern, &error));
+        }
+        let mut builder = RegexMatcherBuilder::new();
+        builder.case_insensitive(request.ignore_case.unwrap_or(false)).fixed_strings(literal).multi_line(true).line_terminator(Some(b'\n'));
+        let matcher = builder.build(pattern).map_err(|error| {
+            let reason = error.to_string();
+            let reason = reason.lines().last().unwrap_or_default().trim_end_matches('.');
+            Error::bad_argument(format!("The pattern {} cannot be searched for line by line: {reason}.", quote(pattern)))
+        })?;
+        Ok(Self { matcher, context, cancel })
+    }
+
+    fn everywhere(&self, session: &Session, request: &Request, call: &Call<'_>, room: usize) -> Result<Collected> {
+        let searched = AtomicUsize::new(0);
+        let collector = Mutex::new(Collector::new(room));
+        for start in session.workspace.locate(request.path.as_deref())? {
+            if session.workspace.absolute(&start).is_dir() {
+                session.workspace.walk(&start, request.glob.as_deref(), |location| {
+                    if let Ok(open) = session.workspace.open_location(&location)
+                        && let Some(found) = self.one_file(open, room)
+                    {
+                        collector.lock().expect("no visitor panics").add(session.workspace.absolute(&location), found);
+                    }
+                    let count = searched.fetch_add(1, Ordering::Relaxed) + 1;
+                    if let Some(progress) = call.progress {
+                        progress(count);
+                    }
+                    !self.cancel.is_cancelled()
+                })?;
+            } else {
+                self.named_file(session, &start, room, &collector)?;
+                searched.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let results = collector.into_inner().expect("no visitor panics").finish();
+        Ok(Collected { results, searched: searched.into_inner() })
+    }
+
+    /// A file that was named is searched even where a walk would ignore it, and its faults are told.
+    fn named_file(&self, session: &Session, location: &Location, room: usize, collector: &Mutex<Collector>) -> Result<()> {
+        let open = session.workspace.open_location(location)?;
+        let binary = Error::Binary { path: quote(&open.shown), bytes: open.bytes };
+        let found = self.one_file(open, room).ok_or(binary)?;
+        collector.lock().expect("no visitor panics").add(session.workspace.absolute(location), found);
+        Ok(())
+    }
+
+    /// The matches in one file, keeping `room` characters of them; `None` for a binary or unreadable file.
+    fn one_file(&self, open: OpenFile, room: usize) -> Option<FileMatches> {
+        let mut searcher = SearcherBuilder::new()
+            .line_number(true)
+            .binary_detection(BinaryDetection::quit(0))
+            .before_context(self.context)
+            .after_context(self.context)
+            .build();
+        let mut sink = Matches { search: self, room, found: FileMatches { path: open.shown, ..FileMatches::default() }, binary: false };
+        searcher.search_file(&self.matcher, &open.file, &mut sink).ok()?;
+        (!sink.binary).then_some(sink.found)
+    }
+}
+
+/// One sentence with the position, from an error that knows it.
+fn bad_pattern(pattern: &str, error: &regex_syntax::Error) -> Error {
+    let (span, reason) = match error {
+        regex_syntax::Error::Parse(error) => (error.span(), error.kind().to_string()),
+        regex_syntax::Error::Translate(error) => (error.span(), error.kind().to_string()),
+        other => return Error::bad_argument(format!("The pattern {} is not a regular expression: {other}.", quote(pattern))),
+    };
+    let position = pattern.get(..span.start.offset).map_or(0, |before| before.chars().count()) + 1;
+    Error::bad_argument(format!("The pattern {} is not a regular expression: {reason} at character {position}; escape it with \\ or set literal.", quote(pattern)))
+}
+
+/// Receives the lines of one file.
+struct Matches<'s, 'a> {
+    search: &'s Search<'a>,
+    /// Characters that may still be kept.
+    room: usize,
+    found: FileMatches,
+    binary: bool,
+}
+
+impl Matches<'_, '_> {
+    fn keep(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
+        if self.room == 0 {
+            return;
+        }
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(_) => WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
+        };
+        let span = if is_match { self.search.matcher.find(text.as_bytes()).ok().flatten().map_or(0..0, |found| found.start()..found.end()) } else { 0..0 };
+        let line = FoundLine::new(number.unwrap_or(0) as usize, &text, is_match, span);
+        self.room = self.room.saturating_sub(line.text.chars().count() + 8);
+        self.found.lines.push(line);
+    }
+}
+
+impl Sink for Matches<'_, '_> {
+    type Error = std::io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> std::io::Result<bool> {
+        self.found.matches += 1;
+        self.keep(found.line_number(), found.bytes(), true);
+        Ok(!self.search.cancel.is_cancelled())
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> std::io::Result<bool> {
+        self.keep(context.line_number(), context.bytes(), false);
+        Ok(true)
+    }
+
+    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> std::io::Result<()> {
+        self.binary = finish.binary_byte_offset().is_some();
+        Ok(())
+    }
+}
+
+/// Files with matches in order of path, with the text of as many of the first as there is room for, and the counts of the rest. Which
+/// these are does not depend on the order in which files come: the limit only ever moves to a smaller path.
+struct Collector {
+    room: usize,
+    used: usize,
+    with_text: BTreeMap<PathBuf, FileMatches>,
+    counted: BTreeMap<PathBuf, FileMatches>,
+    limit: Option<PathBuf>,
+}
+
+impl Collector {
+    fn new(room: usize) -> Self {
+        Self { room, used: 0, with_text: BTreeMap::new(), counted: BTreeMap::new(), limit: None }
+    }
+
+    fn add(&mut self, path: PathBuf, found: FileMatches) {
+        if found.matches == 0 {
+            return;
+        }
+        if self.limit.as_ref().is_some_and(|limit| path >= *limit) {
+            self.counted.insert(path, FileMatches { lines: Vec::new(), ..found });
+            return;
+        }
+        self.used += found.characters();
+        self.with_text.insert(path, found);
+        while self.used > self.room && self.with_text.len() > 1 {
+            let Some((path, last)) = self.with_text.pop_last() else { return };
+            self.used -= last.characters();
+            self.limit = Some(path.clone());
+            self.counted.insert(path, FileMatches { lines: Vec::new(), ..last });
+        }
+    }
+
+    fn finish(self) -> Results {
+        Results::new(self.with_text.into_values().chain(self.counted.into_values()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn file(path: usize, size: usize) -> (PathBuf, FileMatches) {
+        let line = FoundLine::new(1, &"x".repeat(size), true, 0..1);
+        (PathBuf::from(format!("{path:03}")), FileMatches { path: path.to_string(), lines: vec![line], matches: 1 })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_does_not_depend_on_the_order(sizes in prop::collection::vec(1usize..40, 1..20), seed in any::<u64>()) {
+            let files: Vec<_> = sizes.iter().enumerate().map(|(i, size)| file(i, *size)).collect();
+            let mut shuffled = files.clone();
+            shuffled.sort_by_key(|(path, _)| path.to_string_lossy().bytes().fold(seed, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()).rotate_left(7)));
+            let collect = |files: Vec<(PathBuf, FileMatches)>| {
+                let mut collector = Collector::new(100);
+                files.into_iter().for_each(|(path, found)| collector.add(path, found));
+                collector.finish()
+            };
+            prop_assert_eq!(collect(files), collect(shuffled));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The tools, as plain functions from a request to text. The server and the command line both call these.
+
+pub mod grep;
+pub mod head;
+pub mod prune;
+pub mod read_file;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::error::Result;
+use crate::prune::code::Code;
+use crate::prune::render::{self, Page, Status};
+use crate::prune::{Decision, FocusQuestion, decide};
+use crate::skim::Skimmer;
+use crate::skim::embedded::Embedded;
+use crate::workspace::Workspace;
+use crate::workspace::text::Excerpt;
+
+/// What all calls share.
+pub struct Session {
+    /// The directories that may be read.
+    pub workspace: Workspace,
+    /// The model that scores lines.
+    pub skimmer: Arc<dyn Skimmer>,
+    /// Limits and wording.
+    pub options: Options,
+}
+
+/// Limits and wording.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Longest result, in characters. Some clients cut there.
+    pub most: usize,
+    /// Whether results are read by someone at a shell, who reads gaps back with `--lines`.
+    pub shell: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { most: 20_000, shell: false }
+    }
+}
+
+/// The state of one call.
+#[derive(Default)]
+pub struct Call<'a> {
+    /// Set when the caller withdraws the call.
+    pub cancel: CancellationToken,
+    /// Told how many files a search has gone through.
+    pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
+}
+
+/// A tool's answer.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Output {
+    /// What the reader gets.
+    pub text: String,
+    /// Whether there was anything to find: false for a search without match.
+    pub found: bool,
+}
+
+impl Session {
+    /// Opens the roots; the embedded skimmer loads at its first use.
+    ///
+    /// # Errors
+    /// A root that cannot be opened.
+    pub fn new<P: AsRef<Path>>(roots: &[P], options: Options) -> Result<Self> {
+        Ok(Self { workspace: Workspace::open(roots)?, skimmer: Arc::new(Embedded::default()), options })
+    }
+
+    /// Shows lines of a file: those that answer the question, or all of them.
+    fn show(&self, name: &str, excerpt: &Excerpt, question: Option<&FocusQuestion>, read_back: &str, cancel: &CancellationToken) -> Result<Output> {
+        let lines = excerpt.text.lines(0..excerpt.text.len());
+        if lines.is_empty() {
+            return Ok(Output { text: format!("{name} is empty: it has no lines.\n"), found: true });
+        }
+        let page = Page { name, lines: &lines, first: excerpt.first, total: excerpt.total, decoded_from: excerpt.text.decoded_from, read_back };
+        let decision = match question {
+            Some(question) => decide(&Code::new(name, &lines), question, self.skimmer.as_ref(), self.options.most, cancel)?,
+            None => Decision::Whole,
+        };
+        let all = || vec![true; lines.len()];
+        let text = match &decision {
+            Decision::Whole => render::page(&page, &all(), Status::Exact, self.options.most),
+            Decision::Failed(error) => render::page(&page, &all(), Status::Failed(error), self.options.most),
+            Decision::Partial(kept) => render::page(&page, kept, Status::Pruned, self.options.most),
+            Decision::Unanswered(kept) => render::page(&page, kept, Status::Unanswered, self.options.most),
+        };
+        Ok(Output { text, found: true })
+    }
+
+    /// How a gap of a file is read back.
+    fn read_back(&self) -> &'static str {
+        if self.options.shell { "--lines A-B reads them" } else { "start_line/end_line reads them" }
+    }
+}
+
+/// Checks an optional question.
+fn question(text: Option<&String>) -> Result<Option<FocusQuestion>> {
+    text.map(|text| FocusQuestion::new(text)).transpose()
+}
+
+/// Reads a number that may have come as a string: some agents quote theirs.
+fn lenient_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<usize>, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged, expecting = "a number from 0 up is needed where something else was given")]
+    enum Number {
+        Number(usize),
+        Text(String),
+        Nothing(()),
+    }
+    match serde::Deserialize::deserialize(deserializer)? {
+        Number::Number(number) => Ok(Some(number)),
+        Number::Text(text) => text.trim().parse().map(Some).map_err(|_| serde::de::Error::custom(format!("{} is not a number", crate::error::quote(&text)))),
+        Number::Nothing(()) => Ok(None),
+    }
+}

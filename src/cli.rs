@@ -1,6 +1,6 @@
 //! Commands and their arguments, turned into the same requests that the server makes.
 
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -107,7 +107,7 @@ fn lines(text: &str) -> std::result::Result<(usize, Option<usize>), String> {
 /// Runs a command line to its exit status.
 pub fn run(cli: Cli) -> ExitCode {
     let filter = tracing_subscriber::EnvFilter::try_from_env("CODESKIM_LOG").unwrap_or_else(|_| "warn".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
     match execute(cli) {
         Ok(Output { text, found: true }) => match io::stdout().lock().write_all(text.as_bytes()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => fail(&format!("The result could not be written: {error}.")),

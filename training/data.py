@@ -7,6 +7,7 @@ import re
 import numpy as np
 import torch
 
+import logs
 from text import FEATURES, LEXICAL, LINE_TOKENS, QUESTION_TOKENS, lexical, line_features
 
 LONGEST = 1600     # lines kept of a mined file
@@ -130,6 +131,15 @@ def labelled_sample(documents, vocabulary, rng):
     n = len(document.tokens)
     start, end = place(document, label, rng.randrange(60, n) if n > 80 and rng.random() < 0.4 else 384, rng)
     return cut(document, question, label, vocabulary, start, end)
+
+
+def log_sample(vocabulary, rng):
+    lines, question, keep = logs.sample(rng)
+    document = Document(lines, vocabulary)
+    document.ask(question, keep, "log" if keep else "absent", vocabulary)
+    ids, label, _ = document.questions[0]
+    start, end = place(document, label, 384, rng)
+    return cut(document, ids, label, vocabulary, start, end)
 
 
 def collate(samples):

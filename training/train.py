@@ -23,7 +23,7 @@ import torch
 import torch.nn.functional as F
 
 import evaluate
-from data import collate, labelled_sample, load_labels, load_mined, mined_sample
+from data import collate, labelled_sample, load_labels, load_mined, log_sample, mined_sample
 from model import Skimmer
 from text import Vocabulary
 
@@ -31,7 +31,8 @@ arguments = argparse.ArgumentParser()
 arguments.add_argument("work", type=pathlib.Path)
 arguments.add_argument("stage", choices=("pretrain", "finetune"))
 arguments.add_argument("--minutes", type=float, required=True, help="computing time of the whole stage")
-arguments.add_argument("--labels", type=float, default=0.7, help="share of labelled samples when fine-tuning; the rest is mined")
+arguments.add_argument("--labels", type=float, default=0.7, help="share of labelled samples when fine-tuning")
+arguments.add_argument("--logs", type=float, default=0.05, help="share of made-up logs when fine-tuning")
 arguments.add_argument("--batch", type=int, default=8, help="samples a step")
 arguments.add_argument("--rate", type=float, default=None, help="peak learning rate; default 6e-4 for pretraining, 4e-4 for fine-tuning")
 
@@ -62,6 +63,13 @@ def parameter_groups(model, rate):
     weights = [p for n, p in model.named_parameters() if all(p is not q for q in embedding + plain)]
     return [{"params": embedding, "weight_decay": 0.0, "base": rate * EMBEDDING_RATE}, {"params": plain, "weight_decay": 0.0, "base": rate},
             {"params": weights, "weight_decay": 0.03, "base": rate}]
+
+
+def draw(args, train, mined, vocabulary, rng):
+    roll = rng.random()
+    if args.stage == "pretrain" or roll > args.labels + args.logs:
+        return mined_sample(mined, vocabulary, rng)
+    return labelled_sample(train, vocabulary, rng) if roll < args.labels else log_sample(vocabulary, rng)
 
 
 def main():
@@ -110,8 +118,7 @@ def main():
         schedule = min(1, (state["step"] + 1) / WARM_UP) * max(0.02, 0.5 * (1 + np.cos(np.pi * progress)))
         for group in optimizer.param_groups:
             group["lr"] = group["base"] * schedule
-        samples = [labelled_sample(train, vocabulary, rng) if args.stage == "finetune" and rng.random() < args.labels else mined_sample(mined, vocabulary, rng)
-                   for _ in range(args.batch)]
+        samples = [draw(args, train, mined, vocabulary, rng) for _ in range(args.batch)]
         loss = loss_of(model, [x.to(device) for x in collate(samples)])
         optimizer.zero_grad(set_to_none=True)
         loss.backward()

@@ -9,6 +9,8 @@ use super::{Material, render, structure};
 
 /// Outline entries of a text without grammar, at most.
 const LONGEST_OUTLINE: usize = 60;
+/// Last lines that its outline always has.
+const LAST: usize = 5;
 
 /// Lines of a file.
 pub struct Code<'a> {
@@ -106,13 +108,17 @@ impl Material for Code<'_> {
                 return outline;
             }
         }
-        // The least indented lines that others stand under; headings in Markdown
+        // Headings in Markdown; elsewhere the least indented lines that others stand under, and the end, where logs and tables sum up
         let parents = self.parents();
         let mut kept = vec![false; self.lines.len()];
         let heads = parents.iter().flatten().filter(|line| parents[**line].is_none() || self.syntax == Syntax::Markdown);
         heads.for_each(|line| kept[*line] = true);
         let surplus: Vec<_> = (0..kept.len()).filter(|i| kept[*i]).skip(LONGEST_OUTLINE).collect();
         surplus.into_iter().for_each(|i| kept[i] = false);
+        if self.syntax == Syntax::Indentation {
+            let end = kept.len();
+            kept[end.saturating_sub(LAST)..].fill(true);
+        }
         kept
     }
 

@@ -29,9 +29,9 @@ const CONTAINERS: &[&str] = &[
     // whole files
     "module", "program", "source_file", "translation_unit", "ERROR",
     // blocks and bodies
-    "block", "statement_block", "compound_statement", "declaration_list", "class_body", "interface_body", "object_type", "enum_body",
+    "block", "statement_list", "statement_block", "compound_statement", "declaration_list", "class_body", "interface_body", "object_type", "enum_body",
     "enum_body_declarations", "annotation_type_body", "constructor_body", "field_declaration_list", "enum_variant_list",
-    "enumerator_list", "enum_declaration_list", "body_statement", "block_body", "then", "do", "begin", "interface_type",
+    "enumerator_list", "enum_declaration_list", "body_statement", "else", "ensure", "block_body", "then", "do", "begin", "interface_type",
     // cases
     "switch_body", "switch_block", "switch_block_statement_group", "match_block", "switch_case", "switch_default", "case_statement",
     "default_statement", "expression_switch_statement", "type_switch_statement", "select_statement", "expression_case", "type_case",

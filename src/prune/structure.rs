@@ -74,13 +74,16 @@ fn visit(node: Node<'_>, wanted: &Wanted, kept: &mut [bool], depth: usize) {
         return keep(kept, span);
     }
     let container = matches!(role, Role::Container | Role::Literal);
+    let (first, last) = (node.child(0).map_or(0, |child| child.id()), node.child(node.child_count() - 1).map_or(0, |child| child.id()));
     let mut prefixes = Vec::new();
     let mut previous_end = span.start;
     for child in node.children(&mut node.walk()) {
         let own = rows(child);
         let child_role = Role::of(child.kind());
-        let optional = if container {
-            child.is_named() && !is_delimiter(child) || matches!(child.kind(), "," | ";")
+        let optional = if node.kind() == "token_tree" {
+            child.id() != first && child.id() != last // every word of a macro is a child of its own
+        } else if container {
+            child.is_named() && !is_delimiter(child) || is_separator(child, node)
         } else {
             child_role == Role::Alternative && own.start > previous_end
         };
@@ -101,6 +104,11 @@ fn is_delimiter(node: Node<'_>) -> bool {
     matches!(node.kind(), "jsx_opening_element" | "jsx_closing_element" | "string_start" | "string_end" | "php_tag")
 }
 
+/// What stands between children; in a C++ class also the colon of `private:`.
+fn is_separator(node: Node<'_>, parent: Node<'_>) -> bool {
+    matches!(node.kind(), "," | ";") || node.kind() == ":" && parent.kind() == "field_declaration_list"
+}
+
 /// Closes gaps until the view parses as well as the text does; nothing can be said about a text that has errors itself.
 pub fn repair(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]) {
     if tree.root_node().has_error() {
@@ -119,6 +127,12 @@ pub fn repair(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]
         let nearest = [before.last(), after.first()];
         nearest.into_iter().flatten().for_each(|gap| kept[gap.clone()].fill(true));
     }
+}
+
+/// Whether the view parses without error when each gap is read as one statement.
+pub fn parses(language: Language, tree: &Tree, lines: &[&str], kept: &[bool]) -> bool {
+    let view = Placeheld::new(language, tree, lines, kept);
+    language.parser().parse(&view.text, None).is_some_and(|parsed| !parsed.root_node().has_error())
 }
 
 /// The view with each gap read as one statement.

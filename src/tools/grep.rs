@@ -3,6 +3,8 @@
 //! The walk is parallel and so comes in no order; results are kept sorted by path, and only as much text of them as can be shown or skimmed.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -160,7 +162,7 @@ impl<'a> Search<'a> {
             .after_context(self.context)
             .build();
         let mut sink = Matches { search: self, room, found: FileMatches { path: open.shown, ..FileMatches::default() }, binary: false };
-        searcher.search_file(&self.matcher, &open.file, &mut sink).ok()?;
+        searcher.search_reader(&self.matcher, Cancellable { file: open.file, cancel: self.cancel }, &mut sink).ok()?;
         (!sink.binary).then_some(sink.found)
     }
 }
@@ -174,6 +176,21 @@ fn bad_pattern(pattern: &str, error: &regex_syntax::Error) -> Error {
     };
     let position = pattern.get(..span.start.offset).map_or(0, |before| before.chars().count()) + 1;
     Error::bad_argument(format!("The pattern {} is not a regular expression: {reason} at character {position}; escape it with \\ or set literal.", quote(pattern)))
+}
+
+/// A file that ends with an error once the call is cancelled, however long it takes to find a match in it.
+struct Cancellable<'a> {
+    file: File,
+    cancel: &'a CancellationToken,
+}
+
+impl Read for Cancellable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Err(io::Error::other("cancelled"));
+        }
+        self.file.read(buffer)
+    }
 }
 
 /// Receives the lines of one file.
@@ -202,20 +219,20 @@ impl Matches<'_, '_> {
 }
 
 impl Sink for Matches<'_, '_> {
-    type Error = std::io::Error;
+    type Error = io::Error;
 
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> std::io::Result<bool> {
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.found.matches += 1;
         self.keep(found.line_number(), found.bytes(), true);
         Ok(!self.search.cancel.is_cancelled())
     }
 
-    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> std::io::Result<bool> {
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
         self.keep(context.line_number(), context.bytes(), false);
         Ok(true)
     }
 
-    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> std::io::Result<()> {
+    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> io::Result<()> {
         self.binary = finish.binary_byte_offset().is_some();
         Ok(())
     }

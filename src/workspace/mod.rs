@@ -94,6 +94,9 @@ impl Workspace {
     pub fn open_location(&self, location: &Location) -> Result<OpenFile> {
         let root = &self.roots[location.root];
         let shown = self.show(location);
+        if location.relative.as_os_str().is_empty() {
+            return Err(Error::IsDirectory("The root".to_owned()));
+        }
         let fail = |error: io::Error| self.classify(&shown, error);
         let mut options = OpenOptions::new();
         options.read(true).nonblock(true); // opening a FIFO must not wait for its writer

@@ -23,7 +23,7 @@ fn largest_difference(ours: &[f32], theirs: &[f32]) -> f32 {
 
 #[test]
 fn scores_equal_the_trainers() {
-    let cases: Vec<Case> = serde_json::from_str(include_str!("golden/embedded.json")).expect("golden file");
+    let cases: Vec<Case> = serde_json::from_str(include_str!("../golden/embedded.json")).expect("golden file");
     let skimmer = Embedded::default();
     let cancel = CancellationToken::new();
     for case in cases {

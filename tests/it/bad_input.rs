@@ -1,0 +1,145 @@
+//! What bad input gets: one clear sentence, and a server that goes on.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::common::{Client, codeskim, eras};
+
+/// Longest message for any input, in characters.
+const LONGEST: usize = 700;
+
+fn bad_directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| directory.path().join(name);
+    std::fs::write(at("text.txt"), "one\ntwo\n").expect("written");
+    std::fs::create_dir(at("folder")).expect("created");
+    std::fs::write(at("folder/deep.rs"), "fn deep() {}\n").expect("written");
+    std::fs::write(at("program"), b"\x7fELF\0\0\0").expect("written");
+    std::fs::write(at("secret"), "hidden\n").expect("written");
+    std::fs::set_permissions(at("secret"), std::fs::Permissions::from_mode(0)).expect("set");
+    symlink("/etc/passwd", at("out")).expect("linked");
+    symlink("/etc", at("etc")).expect("linked");
+    symlink("nowhere", at("dangling")).expect("linked");
+    symlink("loop", at("loop")).expect("linked");
+    assert!(std::process::Command::new("mkfifo").arg(at("fifo")).status().expect("mkfifo").success());
+    std::fs::write(at("large.txt"), "line\n".repeat(2_500_000)).expect("written");
+    directory
+}
+
+/// (tool, arguments, what the sentence must say)
+fn cases() -> Vec<(&'static str, Value, &'static str)> {
+    let long = "x".repeat(15_000_000);
+    vec![
+        ("read_file", json!({ "path": "missing.txt" }), "There is no file \"missing.txt\""),
+        ("read_file", json!({ "path": "deep.rs" }), "did you mean \"folder/deep.rs\""),
+        ("read_file", json!({ "path": "text.txt/x" }), "There is no file"),
+        ("read_file", json!({ "path": "dangling" }), "There is no file"),
+        ("read_file", json!({ "path": "loop" }), "could not be read"),
+        ("read_file", json!({ "path": "folder" }), "is a directory"),
+        ("read_file", json!({ "path": "." }), "is a directory"),
+        ("read_file", json!({ "path": "fifo" }), "not a regular file"),
+        ("read_file", json!({ "path": "program" }), "binary file (7 bytes)"),
+        ("read_file", json!({ "path": "../x" }), "is outside the root"),
+        ("read_file", json!({ "path": "folder/../../x" }), "is outside the root"),
+        ("read_file", json!({ "path": "/etc/passwd" }), "is outside the root"),
+        ("read_file", json!({ "path": "out" }), "is outside the root"),
+        ("read_file", json!({ "path": "etc/passwd" }), "is outside the root"),
+        ("read_file", json!({ "path": "" }), "The path is empty"),
+        ("read_file", json!({ "path": "a\u{0}b" }), "cannot be a path"),
+        ("read_file", json!({ "path": long }), "cannot be a path"),
+        ("read_file", json!({ "path": "text.txt", "start_line": 3 }), "start_line 3 is beyond the end of \"text.txt\", which has 2 lines"),
+        ("read_file", json!({ "path": "text.txt", "start_line": 2, "end_line": 1 }), "comes before start_line 2"),
+        ("read_file", json!({ "path": "text.txt", "start_line": 0 }), "counts from 1"),
+        ("read_file", json!({ "path": "text.txt", "start_line": -1 }), "The arguments of read_file are not right"),
+        ("read_file", json!({ "path": "text.txt", "start_line": "x" }), "\"x\" is not a number"),
+        ("read_file", json!({ "path": "text.txt", "lines": 2 }), "unknown field `lines`"),
+        ("read_file", json!({ long.as_str(): 1 }), "unknown field"),
+        ("read_file", json!({}), "missing field `path`"),
+        ("read_file", json!({ "path": "text.txt", "context_focus_question": " " }), "The focus question is empty"),
+        ("read_file", json!({ "path": "text.txt", "context_focus_question": "why? ".repeat(20_000) }), "has 99999 characters"),
+        ("read_file", json!({ "path": "large.txt" }), "13 MB"),
+        ("read_file", json!({ "path": "large.txt", "start_line": 2_500_001 }), "which has 2500000 lines"),
+        ("head", json!({ "path": "text.txt", "lines": 0 }), "lines is 0"),
+        ("head", json!({ "path": "fifo" }), "not a regular file"),
+        ("grep", json!({ "pattern": "a(b" }), "unclosed group at character 2"),
+        ("grep", json!({ "pattern": "é[z-a]" }), "at character 3"),
+        ("grep", json!({ "pattern": "" }), "The pattern is empty"),
+        ("grep", json!({ "pattern": "a\nb" }), "cannot be searched for line by line"),
+        ("grep", json!({ "pattern": "(((((x{999}){999}){999}){999}){999})" }), "cannot be searched for"),
+        ("grep", json!({ "pattern": long, "literal": true }), "cannot be searched for"),
+        ("grep", json!({ "pattern": "x", "glob": "a{b" }), "The glob \"a{b\" is not valid"),
+        ("grep", json!({ "pattern": "x", "path": "missing" }), "There is no file \"missing\""),
+        ("grep", json!({ "pattern": "root", "path": "/etc" }), "is outside the root"),
+        ("grep", json!({ "pattern": "root", "path": "etc" }), "is outside the root"),
+        ("grep", json!({ "pattern": "x", "path": "fifo" }), "not a regular file"),
+        ("grep", json!({ "pattern": "ELF", "path": "program" }), "binary file"),
+        ("grep", json!({ "pattern": "x", "context": 5000 }), "context 5000 is more than 50"),
+    ]
+}
+
+#[tokio::test]
+async fn bad_input_gets_one_sentence_and_the_server_lives() {
+    let directory = bad_directory();
+    for era in eras() {
+        let client = Client::start(directory.path(), era).await;
+        for (tool, arguments, expected) in cases() {
+            let shown: String = arguments.to_string().chars().take(100).collect();
+            let answer = client.call(tool, arguments).await;
+            assert!(answer.is_error && answer.text.contains(expected), "{tool} {shown}: {}", answer.text);
+            assert!(answer.text.chars().count() <= LONGEST && !answer.text.contains('\n'), "{tool} {shown}: {}", answer.text);
+            assert!(answer.text.ends_with('.'), "{tool} {shown}: {}", answer.text);
+        }
+        assert_eq!(client.text("read_file", json!({ "path": "text.txt" })).await, "one\ntwo\n");
+    }
+}
+
+#[tokio::test]
+async fn a_file_without_permission_is_named_as_such() {
+    let directory = bad_directory();
+    let client = Client::start(directory.path(), eras()[0].clone()).await;
+    let answer = client.call("read_file", json!({ "path": "secret" })).await;
+    // Root may read everything; anyone else is refused.
+    let privileged = std::fs::read(directory.path().join("secret")).is_ok();
+    assert!(privileged || answer.is_error && answer.text.contains("\"secret\" could not be read: Permission denied"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn quoted_numbers_and_nulls_are_taken_as_meant() {
+    let directory = bad_directory();
+    let client = Client::start(directory.path(), eras()[1].clone()).await;
+    let arguments = json!({ "path": "text.txt", "start_line": "2", "end_line": null, "context_focus_question": null });
+    assert_eq!(client.text("read_file", arguments).await, "two\n");
+}
+
+#[tokio::test]
+async fn encodings_and_terminators_are_kept_or_named() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let write = |name: &str, bytes: &[u8]| std::fs::write(directory.path().join(name), bytes).expect("written");
+    let utf16: Vec<u8> = [0xfeffu16].into_iter().chain("naïve\r\nzwei\r\n".encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    write("utf16.txt", &utf16);
+    write("latin1.txt", b"caf\xe9\n");
+    write("crlf.txt", b"one\r\ntwo\r\n\r\nfour");
+    write("bom.txt", b"\xef\xbb\xbfone\n");
+    write("empty.txt", b"");
+    let client = Client::start(directory.path(), eras()[0].clone()).await;
+    let read = async |name: &str| client.text("read_file", json!({ "path": name })).await;
+    assert_eq!(read("utf16.txt").await, "utf16.txt: Decoded from UTF-16LE.\nnaïve\r\nzwei\r\n");
+    assert_eq!(read("latin1.txt").await, "latin1.txt: Decoded from Latin-1.\ncafé\n");
+    assert_eq!(read("crlf.txt").await, "one\r\ntwo\r\n\r\nfour");
+    assert_eq!(read("bom.txt").await, "\u{feff}one\n");
+    assert_eq!(read("empty.txt").await, "empty.txt is empty: it has no lines.\n");
+    assert_eq!(client.text("grep", json!({ "pattern": "zwei|caf" })).await, "latin1.txt\n1:café\n\nutf16.txt\n2:zwei\r\n");
+}
+
+#[test]
+fn commands_fail_with_the_same_sentences_and_status_2() {
+    let directory = bad_directory();
+    let printed = codeskim(directory.path(), &["read", "missing.txt"]);
+    assert_eq!((printed.status, printed.stdout.as_str()), (2, ""));
+    assert!(printed.stderr.starts_with("codeskim: There is no file \"missing.txt\""), "{}", printed.stderr);
+    assert_eq!(codeskim(directory.path(), &["grep", "a(b"]).status, 2);
+    assert_eq!(codeskim(directory.path(), &["--root", "nowhere", "read", "x"]).status, 2);
+    assert_eq!(codeskim(Path::new("/"), &["--root", "folder"]).status, 2);
+}

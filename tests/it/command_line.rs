@@ -1,0 +1,55 @@
+//! The commands: the same answers as the server's, in the manner of a shell.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::common::{BINARY, Client, REPOSITORY, codeskim, codeskim_with_input, eras};
+
+const QUESTION: &str = "How are the probabilities of each line computed?";
+
+#[tokio::test]
+async fn commands_and_server_give_the_same_text() {
+    let here = Path::new(REPOSITORY);
+    let client = Client::start(here, eras()[0].clone()).await;
+    let file = "src/skim/embedded/crf.rs";
+    let as_shell = |text: String| text.replace("start_line/end_line reads them", "--lines A-B reads them");
+    let read = client.text("read_file", json!({ "path": file, "context_focus_question": QUESTION })).await;
+    assert_eq!(codeskim(here, &["read", file, "--focus", QUESTION]).stdout, as_shell(read));
+    let range = client.text("read_file", json!({ "path": file, "start_line": 3, "end_line": 9 })).await;
+    assert_eq!(codeskim(here, &["read", file, "--lines", "3-9"]).stdout, range);
+    let head = client.text("head", json!({ "path": file, "lines": 3 })).await;
+    assert_eq!(codeskim(here, &["head", "-n", "3", file]).stdout, head);
+    let grep = client.text("grep", json!({ "pattern": "fn ", "path": "src", "glob": "*.rs", "context": 1, "context_focus_question": QUESTION })).await;
+    assert_eq!(codeskim(here, &["grep", "fn ", "src", "-g", "*.rs", "-C", "1", "--focus", QUESTION]).stdout, grep);
+}
+
+#[test]
+fn a_pipe_is_pruned() {
+    let log: String = (0..400).map(|i| format!("tests/test_{i}.py::test_case_{i} PASSED\n")).collect::<String>()
+        + "=== FAILURES ===\n___ test_login ___\n    def test_login():\n>       assert login('x') == 200\nE       assert 401 == 200\n\
+           tests/test_auth.py:12: AssertionError\n=== 1 failed, 400 passed ===\n";
+    let printed = codeskim_with_input(Path::new("/"), &["prune", "--focus", "which test failed first, and what was the assertion error?"], log.as_bytes());
+    assert_eq!(printed.status, 0);
+    assert!(printed.stdout.contains("E       assert 401 == 200\n"), "{}", printed.stdout);
+    assert!(printed.stdout.len() * 2 < log.len(), "{}", printed.stdout);
+    assert!(printed.stdout.starts_with("stdin: "), "{}", printed.stdout);
+}
+
+#[test]
+fn exit_statuses_are_those_of_grep() {
+    let here = Path::new(REPOSITORY);
+    assert_eq!(codeskim(here, &["grep", "name = \"codeskim\"", "Cargo.toml"]).status, 0);
+    let none = codeskim(here, &["grep", "no such text", "Cargo.toml"]);
+    assert_eq!((none.status, none.stdout.as_str()), (1, ""));
+    assert!(none.stderr.contains("No match for \"no such text\""), "{}", none.stderr);
+    assert_eq!(codeskim(here, &["grep", "x", "missing"]).status, 2);
+    assert_eq!(codeskim(here, &["read", "Cargo.toml", "--lines", "a-b"]).status, 2);
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let script = format!("{BINARY} --max-chars 1000000 read Cargo.lock | head -n 1; exit ${{PIPESTATUS[0]}}");
+    let output = std::process::Command::new("bash").args(["-c", &script]).current_dir(REPOSITORY).output().expect("bash");
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}

@@ -1,0 +1,11 @@
+//! Everything a user or an agent sees, through the built binary and over real MCP.
+
+mod bad_input;
+mod command_line;
+mod common;
+mod golden;
+mod protocol;
+mod safety;
+mod snapshots;
+mod structure;
+mod trust;

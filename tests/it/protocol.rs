@@ -1,0 +1,128 @@
+//! What clients see of the server itself.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::common::{BINARY, Client, REPOSITORY, eras};
+
+/// What the list of tools may cost an agent on every turn, in o200k tokens.
+const BUDGET: usize = 900;
+
+#[tokio::test]
+async fn both_eras_list_the_same_tools_and_read_the_same_file() {
+    let mut lists = Vec::new();
+    for era in eras() {
+        let client = Client::start(Path::new(REPOSITORY), era).await;
+        let tools = client.0.list_all_tools().await.expect("tools");
+        assert_eq!(tools.iter().map(|tool| tool.name.as_ref()).collect::<Vec<_>>(), ["read_file", "grep", "head"]);
+        for tool in &tools {
+            let hints = tool.annotations.as_ref().expect("annotations");
+            assert_eq!((hints.read_only_hint, hints.destructive_hint, hints.open_world_hint), (Some(true), Some(false), Some(false)));
+            assert!(tool.title.is_some() && tool.output_schema.is_none());
+        }
+        let instructions = client.0.peer_info().and_then(|info| info.instructions.clone()).expect("instructions");
+        assert!(instructions.contains("context_focus_question"), "{instructions}");
+        let text = client.text("read_file", json!({ "path": "Cargo.toml" })).await;
+        assert_eq!(text, std::fs::read_to_string("Cargo.toml").expect("Cargo.toml"));
+        lists.push(tools);
+    }
+    assert_eq!(lists[0], lists[1]);
+}
+
+/// `UPDATE_SCHEMAS=1 cargo test` writes the files anew.
+#[test]
+fn the_committed_schemas_are_those_served_and_cost_little() {
+    let tools = codeskim::server::tools();
+    for tool in &tools {
+        let path = Path::new(REPOSITORY).join(format!("tool-schemas/{}.json", tool.name));
+        let served = format!("{}\n", serde_json::to_string_pretty(tool).expect("JSON"));
+        if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+            std::fs::write(&path, &served).expect("written");
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), served, "{} is not what is served", path.display());
+        assert!(!served.contains("null") && !served.contains("\"format\""), "{served}");
+    }
+    let list = json!({ "tools": tools }).to_string();
+    let tokens = tiktoken_rs::o200k_base().expect("o200k").encode_ordinary(&list).len();
+    println!("tools/list costs {tokens} o200k tokens");
+    assert!(tokens <= BUDGET, "{tokens} tokens");
+}
+
+/// A server spoken to line by line, for what a well-behaved client cannot do.
+struct Raw {
+    child: std::process::Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Raw {
+    fn start(directory: &Path) -> Self {
+        let mut child = Command::new(BINARY).current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the server starts");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut raw = Self { child, lines };
+        let client = json!({ "name": "test", "version": "0" });
+        raw.send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client } }).to_string());
+        assert_eq!(raw.receive()["result"]["protocolVersion"], "2025-06-18");
+        raw.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string());
+        raw
+    }
+
+    fn send(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().expect("piped"), "{line}").expect("sent");
+    }
+
+    fn receive(&mut self) -> Value {
+        let line = self.lines.next().expect("a line").expect("UTF-8");
+        serde_json::from_str(&line).expect("stdout carries nothing but JSON-RPC")
+    }
+
+    fn call(&mut self, id: u64, tool: &str, arguments: Value) {
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": id } });
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string());
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn malformed_input_does_not_end_the_session() {
+    let mut server = Raw::start(Path::new(REPOSITORY));
+    server.send("{ this is not JSON");
+    server.send("");
+    server.call(1, "head", json!({ "path": "Cargo.toml", "lines": 1 }));
+    let answer = server.receive();
+    assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(1), &json!("[package]\n")));
+    server.call(2, "no_such_tool", json!({}));
+    assert_eq!(server.receive()["error"]["code"], -32602);
+}
+
+/// A search that would take minutes: the pattern makes the regex engine try hard at every byte.
+fn endless_search(directory: &Path) -> Value {
+    for i in 0..12 {
+        std::fs::write(directory.join(format!("{i:02}.txt")), ("a b ".repeat(25) + "\n").repeat(80_000)).expect("written");
+    }
+    json!({ "pattern": "(?:\\w{1,60}\\s){30,60}zq" })
+}
+
+#[test]
+fn a_long_search_reports_progress_and_stops_when_cancelled() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = endless_search(directory.path());
+    let mut server = Raw::start(directory.path());
+    server.call(7, "grep", arguments);
+    let progress = server.receive();
+    assert_eq!((&progress["method"], &progress["params"]["progressToken"]), (&json!("notifications/progress"), &json!(7)));
+    server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } }).to_string());
+    server.call(8, "head", json!({ "path": "00.txt", "lines": 1 }));
+    while server.receive()["id"] != 8 {}
+    // The search itself has stopped, and not only its answer: otherwise the process could not end.
+    drop(server.child.stdin.take());
+    assert!(server.child.wait().expect("it ends").success());
+}

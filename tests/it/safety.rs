@@ -1,0 +1,96 @@
+//! Nothing outside the roots is read, whatever happens to the paths during a call.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
+
+use crate::common::{Client, codeskim, eras};
+
+/// Swaps `name` between two targets as fast as it can, until told to stop.
+fn swap(directory: &Path, name: &str, targets: [&Path; 2], stop: &AtomicBool) {
+    let temporary = directory.join(format!("{name}.new"));
+    for target in targets.into_iter().cycle() {
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let _ = std::fs::remove_file(&temporary);
+        symlink(target, &temporary).expect("linked");
+        std::fs::rename(&temporary, directory.join(name)).expect("renamed");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_swapped_during_the_call_never_leads_outside() {
+    let outside = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(outside.path().join("d")).expect("created");
+    std::fs::write(outside.path().join("d/f.txt"), "SECRET\n").expect("written");
+    let root = tempfile::tempdir().expect("a directory");
+    let real = root.path().join("real");
+    std::fs::create_dir_all(real.join("d")).expect("created");
+    std::fs::write(real.join("d/f.txt"), "public SECRE_\n").expect("written");
+    symlink("real", root.path().join("link")).expect("linked");
+    let stop = AtomicBool::new(false);
+    let client = Client::start(root.path(), eras()[0].clone()).await;
+    let (mut read, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| swap(root.path(), "link", [&real, outside.path()], &stop));
+        let calls = async {
+            for _ in 0..400 {
+                let answer = client.call("read_file", json!({ "path": "link/d/f.txt" })).await;
+                assert!(!answer.text.contains("SECRET"), "{answer:?}");
+                if answer.is_error { refused += 1 } else { read += 1 }
+                let answer = client.call("grep", json!({ "pattern": "SECRE.", "path": "link/d" })).await;
+                assert!(!answer.text.contains(":SECRET"), "{answer:?}");
+            }
+            stop.store(true, Ordering::Relaxed);
+        };
+        tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(calls));
+    });
+    println!("{read} reads inside, {refused} refusals");
+    assert!(read > 0 && refused > 0, "the swap was not seen both ways: {read} read, {refused} refused");
+}
+
+#[tokio::test]
+async fn links_inside_the_root_are_followed_and_others_are_not() {
+    let root = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(root.path().join("a")).expect("created");
+    std::fs::write(root.path().join("a/f.txt"), "text\n").expect("written");
+    symlink("a/f.txt", root.path().join("relative")).expect("linked");
+    symlink(root.path().canonicalize().expect("a path").join("a/f.txt"), root.path().join("absolute")).expect("linked");
+    symlink(root.path().canonicalize().expect("a path").join("a"), root.path().join("folder")).expect("linked");
+    let client = Client::start(root.path(), eras()[0].clone()).await;
+    let absolute = root.path().join("a/../a/./f.txt").display().to_string();
+    for path in ["a/f.txt", "./a//f.txt", "a/../relative", "relative", "absolute", "folder/f.txt", absolute.as_str()] {
+        assert_eq!(client.text("read_file", json!({ "path": path })).await, "text\n", "{path}");
+    }
+    assert_eq!(client.text("grep", json!({ "pattern": "tex" })).await, "a/f.txt\n1:text\n");
+    assert_eq!(client.text("grep", json!({ "pattern": "tex", "path": "folder" })).await, "a/f.txt\n1:text\n");
+}
+
+#[tokio::test]
+async fn several_roots_are_searched_in_order_and_shown_with_absolute_paths() {
+    let (one, two) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    std::fs::write(two.path().join("only_two.txt"), "second\n").expect("written");
+    let (first, second) = (one.path().display().to_string(), two.path().display().to_string());
+    let client = Client::start_with(Path::new("/"), eras()[0].clone(), &["--root", &first, "--root", &second]).await;
+    assert_eq!(client.text("read_file", json!({ "path": "only_two.txt" })).await, "second\n");
+    let shown = two.path().canonicalize().expect("a path").join("only_two.txt");
+    assert_eq!(client.text("grep", json!({ "pattern": "sec" })).await, format!("{}\n1:second\n", shown.display()));
+    let answer = client.call("read_file", json!({ "path": "/etc/hostname" })).await;
+    assert!(answer.is_error && answer.text.contains("is outside the roots"), "{answer:?}");
+}
+
+/// Ignore rules and hidden files hide from a search what ripgrep hides, and only there: a file that is named is read.
+#[test]
+fn ignored_and_hidden_files_are_not_searched() {
+    let root = tempfile::tempdir().expect("a directory");
+    let write = |name: &str| std::fs::write(root.path().join(name), "needle\n").expect("written");
+    std::fs::create_dir(root.path().join(".git")).expect("created");
+    std::fs::write(root.path().join(".gitignore"), "ignored.txt\n").expect("written");
+    ["seen.txt", "ignored.txt", ".hidden"].into_iter().for_each(write);
+    assert_eq!(codeskim(root.path(), &["grep", "needle"]).stdout, "seen.txt\n1:needle\n");
+    assert_eq!(codeskim(root.path(), &["grep", "needle", "ignored.txt"]).stdout, "ignored.txt\n1:needle\n");
+    assert_eq!(codeskim(root.path(), &["read", ".hidden"]).stdout, "needle\n");
+}

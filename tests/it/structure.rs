@@ -1,0 +1,132 @@
+//! A view of code still parses, whichever lines are picked, and says where its lines belong.
+
+use std::path::Path;
+
+use codeskim::prune::Material;
+use codeskim::prune::code::Code;
+use codeskim::prune::language::Language;
+use codeskim::prune::structure::{complete, parses, repair};
+use proptest::prelude::*;
+
+use crate::common::REPOSITORY;
+
+/// One file for each grammar: fixtures, and code of this repository.
+const FILES: [&str; 11] = [
+    "tests/fixtures/cache.c",
+    "tests/fixtures/cache.cpp",
+    "tests/fixtures/cache.go",
+    "tests/fixtures/Cache.java",
+    "tests/fixtures/cache.js",
+    "tests/fixtures/cache.php",
+    "tests/fixtures/cache.rb",
+    "tests/fixtures/cache.tsx",
+    "tests/fixtures/cache.ts",
+    "training/mine.py",
+    "src/prune/render.rs",
+];
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("a file")
+}
+
+fn shown(path: &str, needle: &[&str]) -> String {
+    let file = read(path);
+    let lines: Vec<_> = file.split_inclusive('\n').collect();
+    let mut kept: Vec<bool> = lines.iter().map(|line| needle.iter().any(|needle| line.contains(needle))).collect();
+    assert!(kept.contains(&true), "{path} has no line with {needle:?}");
+    Code::new(path, &lines).complete(&mut kept);
+    let mut out = String::new();
+    for piece in codeskim::prune::pieces(&kept) {
+        match piece {
+            codeskim::prune::Piece::Lines(range) => lines[range].iter().for_each(|line| out.push_str(line)),
+            codeskim::prune::Piece::Gap(_) => out.push_str("⋮\n"),
+        }
+    }
+    out
+}
+
+/// In every language one line in the middle of a method brings its statement, conditions, method and class, and nothing of the others.
+#[test]
+fn a_line_brings_its_headers_and_closers() {
+    for path in &FILES[..9] {
+        let name = path.rsplit('/').next().expect("a name").replace('.', "_");
+        insta::assert_snapshot!(format!("structure_{name}"), shown(path, &["EVICT"]));
+    }
+}
+
+#[test]
+fn without_a_grammar_lines_bring_what_they_are_indented_under() {
+    let lines = ["jobs:\n", "  build:\n", "    steps:\n", "      - run: make\n", "  test:\n", "    steps:\n", "      - run: make test\n"];
+    let mut kept = [false, false, false, false, false, false, true];
+    Code::new("ci.yaml", &lines).complete(&mut kept);
+    assert_eq!(kept, [true, false, false, false, true, true, true]);
+    let lines = ["# A\n", "text\n", "## B\n", "```\n", "# not a heading\n", "```\n", "answer\n"];
+    let mut kept = [false, false, false, false, false, false, true];
+    Code::new("a.md", &lines).complete(&mut kept);
+    assert_eq!(kept, [true, false, true, false, false, false, true]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn any_view_parses_where_the_file_does(path in prop::sample::select(&FILES[..]), picks in prop::collection::vec(any::<prop::sample::Index>(), 1..12)) {
+        let file = read(path);
+        let lines: Vec<_> = file.split_inclusive('\n').collect();
+        let language = Language::of(path).expect("a grammar");
+        let tree = language.parser().parse(&file, None).expect("a tree");
+        prop_assert!(!tree.root_node().has_error(), "{path} does not parse itself");
+        let mut kept = vec![false; lines.len()];
+        picks.iter().for_each(|pick| kept[pick.index(lines.len())] = true);
+        let picked = kept.clone();
+        Code::new(path, &lines).complete(&mut kept);
+        prop_assert!(parses(language, &tree, &lines, &kept));
+        prop_assert!(picked.iter().zip(&kept).all(|(picked, kept)| !picked || *kept), "a picked line was lost");
+    }
+}
+
+/// The same on any tree of sources, with the share of views that needed repair:
+/// `CODESKIM_CORPUS=DIR cargo test --test it corpus -- --ignored --nocapture`
+#[test]
+#[ignore = "needs a corpus"]
+fn corpus() {
+    let root = std::env::var("CODESKIM_CORPUS").expect("CODESKIM_CORPUS names a directory");
+    let mut counts = std::collections::BTreeMap::<String, [usize; 4]>::new();
+    let mut seed = 1u64;
+    for entry in ignore::WalkBuilder::new(root).standard_filters(false).sort_by_file_name(Ord::cmp).build().flatten() {
+        let path = entry.path().display().to_string();
+        let (Some(language), Ok(file)) = (Language::of(&path), std::fs::read_to_string(entry.path())) else { continue };
+        let lines: Vec<_> = file.split_inclusive('\n').collect();
+        if !(60..3000).contains(&lines.len()) || file.len() > 150_000 {
+            continue;
+        }
+        let tree = language.parser().parse(&file, None).expect("a tree");
+        let count = counts.entry(format!("{language:?}")).or_default();
+        if count[0] + count[1] >= 400 {
+            continue;
+        }
+        if tree.root_node().has_error() {
+            count[0] += 1;
+            continue;
+        }
+        count[1] += 1;
+        let mut kept = vec![false; lines.len()];
+        for _ in 0..3 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let at = (seed >> 33) as usize % lines.len();
+            let end = (at + 3).min(lines.len());
+            kept[at..end].fill(true);
+        }
+        complete(&tree, &mut kept);
+        count[2] += usize::from(!parses(language, &tree, &lines, &kept));
+        if !parses(language, &tree, &lines, &kept) && std::env::var_os("CODESKIM_SHOW").is_some() {
+            println!("repaired: {path}");
+        }
+        repair(language, &tree, &lines, &mut kept);
+        assert!(parses(language, &tree, &lines, &kept), "{path}");
+        count[3] += usize::from(!kept.contains(&false));
+    }
+    for (language, [bad, good, repaired, whole]) in counts {
+        println!("{language}: {good} files that parse ({bad} do not), {repaired} views repaired, {whole} of them whole");
+    }
+}

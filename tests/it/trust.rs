@@ -1,0 +1,245 @@
+//! What a reader may rely on: without a question the exact text; with one, kept lines and gaps are exactly the file, kept lines are
+//! byte-identical, and every gap can be read back.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use codeskim::skim::{LineScores, SkimError, Skimmer, Thresholds};
+use codeskim::tools::{Options, Session, read_file};
+use proptest::prelude::*;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::common::{Client, REPOSITORY, codeskim, eras};
+
+/// A piece of a rendered view, lines counted from 1.
+#[derive(Debug, PartialEq, Eq)]
+enum Piece {
+    Line(usize, String),
+    Gap(usize, usize),
+}
+
+/// Reads a view as an agent would, going by nothing but the text.
+fn understand(view: &str) -> Vec<Piece> {
+    let (header, body) = view.split_once('\n').expect("a header line");
+    let (before, _) = header.split_once(" = lines left out").expect("the header explains the marker");
+    let marker = before.rsplit(' ').next().expect("a marker");
+    let mut next = 1;
+    body.split_inclusive('\n')
+        .map(|line| match line.strip_prefix(marker).and_then(|rest| rest.strip_prefix(' ')) {
+            Some(range) => {
+                let (from, to) = range.trim().split_once('-').unwrap_or((range.trim(), range.trim()));
+                let gap = Piece::Gap(from.parse().expect("a number"), to.parse().expect("a number"));
+                next = to.parse::<usize>().expect("a number") + 1;
+                gap
+            }
+            None => {
+                next += 1;
+                Piece::Line(next - 1, line.to_owned())
+            }
+        })
+        .collect()
+}
+
+/// Checks that pieces are the file, nothing missing, nothing twice; returns the gaps.
+fn partition(pieces: &[Piece], file: &str) -> Vec<(usize, usize)> {
+    let lines: Vec<_> = file.split_inclusive('\n').collect();
+    let (mut next, mut gaps) = (1, Vec::new());
+    for piece in pieces {
+        match piece {
+            Piece::Line(number, text) => {
+                assert_eq!((*number, text.as_str()), (next, lines[next - 1]));
+                next += 1;
+            }
+            Piece::Gap(from, to) => {
+                assert!(*from == next && to >= from, "gap {from}-{to} where {next} comes next");
+                gaps.push((*from, *to));
+                next = to + 1;
+            }
+        }
+    }
+    assert_eq!(next, lines.len() + 1, "the view ends before the file does");
+    gaps
+}
+
+/// Source files of this repository.
+fn files() -> Vec<String> {
+    let listed = codeskim(Path::new(REPOSITORY), &["--max-chars", "1000000", "grep", ".", "-g", "*.{rs,py,toml,md}"]);
+    let paths = listed.stdout.lines().filter(|line| Path::new(REPOSITORY).join(line).is_file());
+    paths.map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn every_file_of_this_repository_comes_back_whole_pruned_or_not() {
+    const QUESTIONS: [&str; 2] = ["Where are errors turned into messages for the user?", "How is the loss computed?"];
+    let client = Client::start_with(Path::new(REPOSITORY), eras()[1].clone(), &["--max-chars", "1000000"]).await;
+    let files = files();
+    let (mut pruned, mut whole) = (0, 0);
+    for path in &files {
+        let file = std::fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("a file");
+        if file.len() < 9_000_000 {
+            assert_eq!(client.text("read_file", json!({ "path": path })).await, file, "{path}");
+        }
+        for question in QUESTIONS {
+            let view = client.text("read_file", json!({ "path": path, "context_focus_question": question })).await;
+            if view == file {
+                whole += 1;
+                continue;
+            }
+            pruned += 1;
+            for (from, to) in partition(&understand(&view), &file) {
+                let gap = client.text("read_file", json!({ "path": path, "start_line": from, "end_line": to })).await;
+                assert_eq!(gap, file.split_inclusive('\n').skip(from - 1).take(to + 1 - from).collect::<String>(), "{path} {from}-{to}");
+            }
+        }
+    }
+    println!("{} files: {pruned} pruned views, {whole} whole", files.len());
+    assert!(files.len() > 30 && pruned > 20, "{} files, {pruned} pruned", files.len());
+}
+
+/// Gives each line the score it is told.
+struct Told(Vec<f32>, f32);
+
+impl Skimmer for Told {
+    fn skim(&self, lines: &[&str], _: &str, _: &CancellationToken) -> Result<LineScores, SkimError> {
+        let keep = self.0.iter().copied().cycle().take(lines.len()).collect();
+        Ok(LineScores { keep, answer: self.1, thresholds: Thresholds { keep: 0.5, answer: 0.5 } })
+    }
+}
+
+/// Fails in the way it is told.
+enum Broken {
+    Error,
+    Panic,
+    NotANumber,
+    TooFew,
+}
+
+impl Skimmer for Broken {
+    fn skim(&self, lines: &[&str], _: &str, _: &CancellationToken) -> Result<LineScores, SkimError> {
+        let keep = match self {
+            Self::Error => return Err(SkimError::NotFinite),
+            Self::Panic => panic!("a bug"),
+            Self::NotANumber => vec![f32::NAN; lines.len()],
+            Self::TooFew => Vec::new(),
+        };
+        Ok(LineScores { keep, answer: 1.0, thresholds: Thresholds { keep: 0.5, answer: 0.5 } })
+    }
+}
+
+fn session(root: &Path, skimmer: impl Skimmer + 'static, most: usize) -> Session {
+    let mut session = Session::new(&[root], Options { most, shell: false }).expect("a session");
+    session.skimmer = Arc::new(skimmer);
+    session
+}
+
+fn read(session: &Session, path: &str, question: Option<&str>, lines: Option<(usize, usize)>) -> String {
+    let request = read_file::Request {
+        path: path.to_owned(),
+        start_line: lines.map(|(from, _)| from),
+        end_line: lines.map(|(_, to)| to),
+        context_focus_question: question.map(str::to_owned),
+    };
+    read_file::run(session, &request, &Default::default()).expect("a text").text
+}
+
+#[test]
+fn when_the_skimmer_fails_the_text_comes_whole_and_says_so() {
+    let root = tempfile::tempdir().expect("a directory");
+    let file = "some text\n".repeat(100);
+    std::fs::write(root.path().join("a.txt"), &file).expect("written");
+    for broken in [Broken::Error, Broken::Panic, Broken::NotANumber, Broken::TooFew] {
+        let view = read(&session(root.path(), broken, 20_000), "a.txt", Some("What is it?"), None);
+        let (header, body) = view.split_once('\n').expect("a header");
+        assert!(header.starts_with("a.txt: the skimmer failed (") && header.ends_with("so nothing was pruned."), "{header}");
+        assert_eq!(body, file);
+    }
+}
+
+#[test]
+fn a_long_text_is_cut_at_a_line_and_says_how_to_go_on() {
+    let root = tempfile::tempdir().expect("a directory");
+    let file: String = (1..=5000).map(|i| format!("line number {i}\n")).collect();
+    std::fs::write(root.path().join("a.txt"), &file).expect("written");
+    std::fs::write(root.path().join("wide.js"), format!("short\n{}\n", "x".repeat(30_000))).expect("written");
+    let printed = codeskim(root.path(), &["read", "a.txt"]).stdout;
+    assert!(printed.chars().count() <= 20_000);
+    let gaps = partition(&understand(&printed), &file);
+    assert!(matches!(gaps[..], [(from, 5000)] if from > 900), "{gaps:?}");
+    let rest = codeskim(root.path(), &["read", "a.txt", "--lines", &format!("{}-", gaps[0].0)]).stdout;
+    assert!(rest.starts_with(&format!("a.txt lines {}-5000 of 5000: ", gaps[0].0)), "{}", &rest[..200]);
+    let wide = codeskim(root.path(), &["read", "wide.js"]).stdout;
+    assert_eq!(wide, format!("wide.js: ⋮ + = a line cut at 2000 characters; read it alone to see more.\nshort\n{} ⋮ +28000 characters\n", "x".repeat(2000)));
+    let alone = codeskim(root.path(), &["read", "wide.js", "--lines", "2-2"]).stdout;
+    assert!(alone.chars().count() <= 20_000 && alone.chars().filter(|c| *c == 'x').count() > 19_000, "{}", alone.len());
+}
+
+#[test]
+fn small_texts_and_small_savings_come_whole() {
+    let root = tempfile::tempdir().expect("a directory");
+    let small = "x = 1\n".repeat(39);
+    let large = "x = 1\n".repeat(400);
+    std::fs::write(root.path().join("small.py"), &small).expect("written");
+    std::fs::write(root.path().join("large.py"), &large).expect("written");
+    let nothing = session(root.path(), Told(vec![0.6, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], 1.0), 20_000);
+    assert_eq!(read(&nothing, "small.py", Some("What is x?"), None), small);
+    assert_ne!(read(&nothing, "large.py", Some("What is x?"), None), large);
+    let nearly_all = session(root.path(), Told(vec![0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.1], 1.0), 20_000);
+    assert_eq!(read(&nearly_all, "large.py", Some("What is x?"), None), large);
+}
+
+#[test]
+fn a_text_that_does_not_answer_gets_its_outline_and_a_plain_word() {
+    let root = tempfile::tempdir().expect("a directory");
+    let body = "    a = 1\n    b = 2\n    return a + b\n";
+    let file: String = (0..30).map(|i| format!("def function_{i}(x):\n{body}\n")).collect();
+    std::fs::write(root.path().join("a.py"), &file).expect("written");
+    let view = read(&session(root.path(), Told(vec![0.0], 0.1), 20_000), "a.py", Some("Where is the moon?"), None);
+    assert!(view.starts_with("a.py: nothing in these 150 lines seems to answer the question; this is their outline."), "{view}");
+    let pieces = understand(&view);
+    partition(&pieces, &file);
+    let shown: Vec<_> = pieces.iter().filter_map(|piece| if let Piece::Line(_, text) = piece { Some(text.as_str()) } else { None }).collect();
+    assert_eq!(shown.len(), 30);
+    assert!(shown.iter().all(|line| line.starts_with("def ")), "{shown:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Any text, any scores, any limit: the view is the file, and what it leaves out comes back by its range.
+    #[test]
+    fn any_view_of_any_text_is_the_file(
+        rows in prop::collection::vec("[ -~]{0,30}|⋮+ [0-9]{1,3}-[0-9]{1,3}|[ \t]{0,6}[{}()\\[\\]:;a-z⋮\"']{0,12}|é\r", 40..160),
+        ends_with_newline: bool,
+        scores in prop::collection::vec(0f32..1.0, 1..50),
+        answer in 0f32..1.0,
+        extension in prop::sample::select(vec!["py", "rs", "ts", "go", "c", "txt", "md"]),
+        most in 1000usize..6000,
+    ) {
+        let root = tempfile::tempdir().expect("a directory");
+        let mut file = rows.join("\n");
+        if ends_with_newline {
+            file.push('\n');
+        }
+        prop_assume!(!file.is_empty());
+        let path = format!("a.{extension}");
+        std::fs::write(root.path().join(&path), &file).expect("written");
+        let session = session(root.path(), Told(scores, answer), most);
+        let whole = read(&session, &path, None, None);
+        if file.chars().count() <= most {
+            prop_assert_eq!(&whole, &file);
+        } else {
+            partition(&understand(&whole), &file);
+        }
+        let view = read(&session, &path, Some("Which lines matter?"), None);
+        prop_assert!(view.chars().count() <= most);
+        if view != file {
+            for (from, to) in partition(&understand(&view), &file) {
+                let expected: String = file.split_inclusive('\n').skip(from - 1).take(to + 1 - from).collect();
+                if expected.chars().count() <= most {
+                    prop_assert_eq!(read(&session, &path, None, Some((from, to))), expected);
+                }
+            }
+        }
+    }
+}

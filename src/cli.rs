@@ -141,8 +141,15 @@ fn execute(cli: Cli) -> Result<Output> {
             head::run(&session, &head::Request { path: file, lines: Some(lines), context_focus_question: focus.focus }, &call)
         }
         Command::Grep { pattern, path, glob, context, ignore_case, literal, focus } => {
-            let request =
-                grep::Request { pattern, path, glob, context, ignore_case: Some(ignore_case), literal: Some(literal), context_focus_question: focus.focus };
+            let request = grep::Request {
+                pattern,
+                path,
+                glob,
+                context,
+                ignore_case: Some(ignore_case),
+                literal: Some(literal),
+                context_focus_question: focus.focus,
+            };
             grep::run(&session, &request, &call)
         }
         Command::Prune { focus, name } => {

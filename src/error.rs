@@ -98,9 +98,9 @@ pub fn shorten(message: &str) -> String {
 
 /// User input in double quotes, control characters escaped, cut in the middle when it is long.
 pub fn quote(input: &str) -> String {
-    let escape = |part: &str| part.escape_debug().to_string();
-    let mut long = input.char_indices().skip(QUOTE);
-    if long.next().is_none() {
+    let escape =
+        |part: &str| part.chars().map(|c| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() }).collect::<String>();
+    if input.char_indices().nth(QUOTE).is_none() {
         return format!("\"{}\"", escape(input));
     }
     let head = input.char_indices().nth(QUOTE / 2).map_or(input.len(), |(i, _)| i);

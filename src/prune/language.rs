@@ -27,28 +27,98 @@ use Language::*;
 /// The kinds of all grammars together; no name means two things.
 const CONTAINERS: &[&str] = &[
     // whole files
-    "module", "program", "source_file", "translation_unit", "ERROR",
+    "module",
+    "program",
+    "source_file",
+    "translation_unit",
+    "ERROR",
     // blocks and bodies
-    "block", "statement_list", "statement_block", "compound_statement", "declaration_list", "class_body", "interface_body", "object_type", "enum_body",
-    "enum_body_declarations", "annotation_type_body", "constructor_body", "field_declaration_list", "enum_variant_list",
-    "enumerator_list", "enum_declaration_list", "body_statement", "else", "ensure", "block_body", "then", "do", "begin", "interface_type",
+    "block",
+    "statement_list",
+    "statement_block",
+    "compound_statement",
+    "declaration_list",
+    "class_body",
+    "interface_body",
+    "object_type",
+    "enum_body",
+    "enum_body_declarations",
+    "annotation_type_body",
+    "constructor_body",
+    "field_declaration_list",
+    "enum_variant_list",
+    "enumerator_list",
+    "enum_declaration_list",
+    "body_statement",
+    "else",
+    "ensure",
+    "block_body",
+    "then",
+    "do",
+    "begin",
+    "interface_type",
     // cases
-    "switch_body", "switch_block", "switch_block_statement_group", "match_block", "switch_case", "switch_default", "case_statement",
-    "default_statement", "expression_switch_statement", "type_switch_statement", "select_statement", "expression_case", "type_case",
-    "default_case", "communication_case",
+    "switch_body",
+    "switch_block",
+    "switch_block_statement_group",
+    "match_block",
+    "switch_case",
+    "switch_default",
+    "case_statement",
+    "default_statement",
+    "expression_switch_statement",
+    "type_switch_statement",
+    "select_statement",
+    "expression_case",
+    "type_case",
+    "default_case",
+    "communication_case",
     // grouped declarations, and preprocessor branches
-    "const_declaration", "var_declaration", "import_spec_list", "var_spec_list", "use_list", "preproc_if", "preproc_ifdef",
-    "preproc_else", "preproc_elif", "jsx_element",
+    "const_declaration",
+    "var_declaration",
+    "import_spec_list",
+    "var_spec_list",
+    "use_list",
+    "preproc_if",
+    "preproc_ifdef",
+    "preproc_else",
+    "preproc_elif",
+    "jsx_element",
 ];
 /// Containers that are one value: kept whole where they are short.
 const LITERALS: &[&str] = &[
-    "list", "dictionary", "set", "tuple", "object", "array", "array_expression", "literal_value", "array_initializer",
-    "initializer_list", "array_creation_expression", "hash", "field_initializer_list", "token_tree",
+    "list",
+    "dictionary",
+    "set",
+    "tuple",
+    "object",
+    "array",
+    "array_expression",
+    "literal_value",
+    "array_initializer",
+    "initializer_list",
+    "array_creation_expression",
+    "hash",
+    "field_initializer_list",
+    "token_tree",
 ];
 /// Text whose lines are its parts.
 const TEXTS: &[&str] = &[
-    "string", "string_literal", "raw_string_literal", "template_string", "interpreted_string_literal", "encapsed_string", "heredoc",
-    "heredoc_body", "nowdoc", "text_block", "comment", "block_comment", "line_comment", "text", "string_content",
+    "string",
+    "string_literal",
+    "raw_string_literal",
+    "template_string",
+    "interpreted_string_literal",
+    "encapsed_string",
+    "heredoc",
+    "heredoc_body",
+    "nowdoc",
+    "text_block",
+    "comment",
+    "block_comment",
+    "line_comment",
+    "text",
+    "string_content",
 ];
 /// Branches that can be left out of their statement.
 const ALTERNATIVES: &[&str] = &["elif_clause", "else_clause", "else_if_clause"];
@@ -75,7 +145,13 @@ pub enum Role {
 impl Role {
     /// The role of a node kind.
     pub fn of(kind: &str) -> Self {
-        let roles = [(CONTAINERS, Self::Container), (LITERALS, Self::Literal), (TEXTS, Self::Text), (ALTERNATIVES, Self::Alternative), (PREFIXES, Self::Prefix)];
+        let roles = [
+            (CONTAINERS, Self::Container),
+            (LITERALS, Self::Literal),
+            (TEXTS, Self::Text),
+            (ALTERNATIVES, Self::Alternative),
+            (PREFIXES, Self::Prefix),
+        ];
         roles.into_iter().find(|(kinds, _)| kinds.contains(&kind)).map_or(Self::Statement, |(_, role)| role)
     }
 }

@@ -109,7 +109,15 @@ impl Results {
             Decision::Partial(kept) | Decision::Unanswered(kept) => kept,
             Decision::Whole | Decision::Failed(_) => &all,
         };
-        let mut page = Page { body: String::new(), length: 0, budget: most.saturating_sub(RESERVE), shown: 0, shown_files: 0, left_out: Vec::new(), gaps: 0 };
+        let mut page = Page {
+            body: String::new(),
+            length: 0,
+            budget: most.saturating_sub(RESERVE),
+            shown: 0,
+            shown_files: 0,
+            left_out: Vec::new(),
+            gaps: 0,
+        };
         let separate = self.files.iter().any(|file| file.lines.iter().any(|line| !line.is_match));
         let mut rows = kept.as_slice();
         for file in &self.files {
@@ -125,12 +133,26 @@ impl Results {
         let total = self.matches();
         let notes = match decision {
             Decision::Whole if page.gaps == 0 => return page.body,
-            Decision::Whole => format!("{} of {}, as many as fit in {most} characters; narrow the search with path, glob or a longer pattern.", page.shown, count(total, "match")),
-            Decision::Failed(error) => format!("{} of {}; the skimmer failed ({error}), so nothing was pruned.", page.shown, count(total, "match")),
-            Decision::Partial(_) => format!("{} of {}, in {} of {}.", page.shown, count(total, "match"), page.shown_files, count(self.files.len(), "file")),
-            Decision::Unanswered(_) => format!("{} in {}; none of them seems to answer the question.", count(total, "match"), count(self.files.len(), "file")),
+            Decision::Whole => format!(
+                "{} of {}, as many as fit in {most} characters; narrow the search with path, glob or a longer pattern.",
+                page.shown,
+                count(total, "match")
+            ),
+            Decision::Failed(error) => {
+                format!("{} of {}; the skimmer failed ({error}), so nothing was pruned.", page.shown, count(total, "match"))
+            }
+            Decision::Partial(_) => {
+                format!("{} of {}, in {} of {}.", page.shown, count(total, "match"), page.shown_files, count(self.files.len(), "file"))
+            }
+            Decision::Unanswered(_) => {
+                format!("{} in {}; none of them seems to answer the question.", count(total, "match"), count(self.files.len(), "file"))
+            }
         };
-        let gaps = if page.gaps > 0 { format!(" {MARKER} = matches left out; the same search without a question, or narrower, shows them.") } else { String::new() };
+        let gaps = if page.gaps > 0 {
+            format!(" {MARKER} = matches left out; the same search without a question, or narrower, shows them.")
+        } else {
+            String::new()
+        };
         format!("{pattern}: {notes}{gaps}\n{}", page.body)
     }
 }
@@ -272,7 +294,12 @@ mod tests {
 
     #[test]
     fn gaps_say_which_matches_are_left_out_of_which_files() {
-        let results = Results::new(vec![file("a.rs", &[(1, true), (5, true), (9, true)]), file("b.rs", &[(4, true)]), file("c.rs", &[(2, true), (3, true)]), file("d.rs", &[(7, true)])]);
+        let results = Results::new(vec![
+            file("a.rs", &[(1, true), (5, true), (9, true)]),
+            file("b.rs", &[(4, true)]),
+            file("c.rs", &[(2, true), (3, true)]),
+            file("d.rs", &[(7, true)]),
+        ]);
         let rows = results.material();
         let mut kept: Vec<bool> = (0..rows.lines.len()).map(|i| i == 1 || i == 10).collect();
         rows.complete(&mut kept);

@@ -40,7 +40,9 @@ impl FocusQuestion {
             return Err(Error::bad_argument(format!("The focus question has {length} characters; ask in {LONGEST_QUESTION} at most.")));
         }
         if !question.chars().any(char::is_alphanumeric) {
-            return Err(Error::bad_argument("The focus question is empty; ask a complete question, or leave it out to get the exact text."));
+            return Err(Error::bad_argument(
+                "The focus question is empty; ask a complete question, or leave it out to get the exact text.",
+            ));
         }
         Ok(Self(question.to_owned()))
     }
@@ -101,7 +103,13 @@ pub enum Decision {
 ///
 /// # Errors
 /// Only a cancelled call; any other failure of the skimmer is a [`Decision::Failed`].
-pub fn decide(material: &dyn Material, question: &FocusQuestion, skimmer: &dyn Skimmer, most: usize, cancel: &CancellationToken) -> Result<Decision> {
+pub fn decide(
+    material: &dyn Material,
+    question: &FocusQuestion,
+    skimmer: &dyn Skimmer,
+    most: usize,
+    cancel: &CancellationToken,
+) -> Result<Decision> {
     let lines = material.lines();
     let whole = material.cost(&vec![true; lines.len()]);
     if lines.len() < SMALL && whole <= most {

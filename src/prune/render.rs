@@ -94,7 +94,9 @@ pub fn page(page: &Page<'_>, kept: &[bool], status: Status<'_>, most: usize) -> 
     let mut notes = Vec::new();
     match status {
         Status::Pruned => notes.push(format!("{shown} of {} lines.", page.lines.len())),
-        Status::Unanswered => notes.push(format!("nothing in these {} lines seems to answer the question; this is their outline.", page.lines.len())),
+        Status::Unanswered => {
+            notes.push(format!("nothing in these {} lines seems to answer the question; this is their outline.", page.lines.len()))
+        }
         Status::Failed(error) => notes.push(format!("the skimmer failed ({error}), so nothing was pruned.")),
         Status::Exact if stopped.is_some() => notes.push(format!("{shown} of {} lines.", page.lines.len())),
         Status::Exact => {}
@@ -106,7 +108,10 @@ pub fn page(page: &Page<'_>, kept: &[bool], status: Status<'_>, most: usize) -> 
         notes.push(format!("Decoded from {encoding}."));
     }
     if cut > 0 {
-        notes.push(format!("{MARKER} + = a line cut at {longest} characters{}.", if page.lines.len() == 1 { "" } else { "; read it alone to see more" }));
+        notes.push(format!(
+            "{MARKER} + = a line cut at {longest} characters{}.",
+            if page.lines.len() == 1 { "" } else { "; read it alone to see more" }
+        ));
     }
     if gaps > 0 {
         notes.push(format!("{marker} = lines left out; {}.", page.read_back));
@@ -174,7 +179,10 @@ mod tests {
     #[test]
     fn a_long_line_is_cut_around_its_match_and_says_by_how_much() {
         let line = format!("{}needle{}\n", "a".repeat(50), "b".repeat(50));
-        assert_eq!(cut_line(&line, 20, 50..56).0, format!("⋮ +46 characters ⋮ {}needle{} ⋮ +40 characters\n", "a".repeat(4), "b".repeat(10)));
+        assert_eq!(
+            cut_line(&line, 20, 50..56).0,
+            format!("⋮ +46 characters ⋮ {}needle{} ⋮ +40 characters\n", "a".repeat(4), "b".repeat(10))
+        );
         assert_eq!(cut_line("abcdef\r\n", 4, 0..0).0, "abcd ⋮ +2 characters\r\n");
         assert_eq!(cut_line("äöü\n", 3, 0..0), ("äöü\n".to_owned(), false));
     }

@@ -89,7 +89,11 @@ fn visit(node: Node<'_>, wanted: &Wanted, kept: &mut [bool], depth: usize) {
         };
         previous_end = own.end - 1;
         if optional && !wanted.any(&own) {
-            if child_role == Role::Prefix { prefixes.push(child) } else { prefixes.clear() }
+            if child_role == Role::Prefix {
+                prefixes.push(child)
+            } else {
+                prefixes.clear()
+            }
             continue;
         }
         for prefix in prefixes.drain(..) {

@@ -64,9 +64,8 @@ impl Definition {
 
 /// Arguments as the tool wants them, or one sentence on what is wrong with them.
 fn parse<T: DeserializeOwned>(tool: &str, arguments: JsonObject) -> Result<T> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| {
-        Error::bad_argument(format!("The arguments of {tool} are not right: {}.", shorten(&error.to_string())))
-    })
+    serde_json::from_value(Value::Object(arguments))
+        .map_err(|error| Error::bad_argument(format!("The arguments of {tool} are not right: {}.", shorten(&error.to_string()))))
 }
 
 /// The schema of a request in the words that every client understands: single types, no null, no formats, no defaults.

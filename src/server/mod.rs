@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -60,10 +60,16 @@ pub fn tools() -> Vec<Tool> {
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let implementation = Implementation::new("codeskim", env!("CARGO_PKG_VERSION")).with_title("codeskim");
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build()).with_server_info(implementation).with_instructions(INSTRUCTIONS)
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(implementation)
+            .with_instructions(INSTRUCTIONS)
     }
 
-    async fn list_tools(&self, _: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
         let list = ListToolsResult::with_all_items(tools());
         let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
         Ok(if modern { list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
@@ -91,14 +97,20 @@ impl ServerHandler for Server {
         Ok(match result {
             Ok(Ok(output)) => CallToolResult::success(vec![ContentBlock::text(output.text)]),
             Ok(Err(error)) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
-            Err(_) => CallToolResult::error(vec![ContentBlock::text("The tool stopped unexpectedly; the server goes on. Try a smaller request.")]),
+            Err(_) => {
+                CallToolResult::error(vec![ContentBlock::text("The tool stopped unexpectedly; the server goes on. Try a smaller request.")])
+            }
         }
         .into())
     }
 }
 
 /// Waits for the work, telling a client that asked for it how far it is.
-async fn with_progress<T>(work: tokio::task::JoinHandle<T>, context: &RequestContext<RoleServer>, files: &AtomicUsize) -> Result<T, tokio::task::JoinError> {
+async fn with_progress<T>(
+    work: tokio::task::JoinHandle<T>,
+    context: &RequestContext<RoleServer>,
+    files: &AtomicUsize,
+) -> Result<T, tokio::task::JoinError> {
     let Some(token) = context.meta.get_progress_token() else { return work.await };
     let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + PROGRESS, PROGRESS);
     let mut seconds = 0.0;

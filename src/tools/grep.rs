@@ -175,7 +175,10 @@ fn bad_pattern(pattern: &str, error: &regex_syntax::Error) -> Error {
         other => return Error::bad_argument(format!("The pattern {} is not a regular expression: {other}.", quote(pattern))),
     };
     let position = pattern.get(..span.start.offset).map_or(0, |before| before.chars().count()) + 1;
-    Error::bad_argument(format!("The pattern {} is not a regular expression: {reason} at character {position}; escape it with \\ or set literal.", quote(pattern)))
+    Error::bad_argument(format!(
+        "The pattern {} is not a regular expression: {reason} at character {position}; escape it with \\ or set literal.",
+        quote(pattern)
+    ))
 }
 
 /// A file that ends with an error once the call is cancelled, however long it takes to find a match in it.
@@ -211,7 +214,11 @@ impl Matches<'_, '_> {
             Ok(text) => text.to_owned(),
             Err(_) => WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
         };
-        let span = if is_match { self.search.matcher.find(text.as_bytes()).ok().flatten().map_or(0..0, |found| found.start()..found.end()) } else { 0..0 };
+        let span = if is_match {
+            self.search.matcher.find(text.as_bytes()).ok().flatten().map_or(0..0, |found| found.start()..found.end())
+        } else {
+            0..0
+        };
         let line = FoundLine::new(number.unwrap_or(0) as usize, &text, is_match, span);
         self.room = self.room.saturating_sub(line.text.chars().count() + 8);
         self.found.lines.push(line);

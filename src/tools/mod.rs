@@ -72,12 +72,20 @@ impl Session {
     }
 
     /// Shows lines of a file: those that answer the question, or all of them.
-    fn show(&self, name: &str, excerpt: &Excerpt, question: Option<&FocusQuestion>, read_back: &str, cancel: &CancellationToken) -> Result<Output> {
+    fn show(
+        &self,
+        name: &str,
+        excerpt: &Excerpt,
+        question: Option<&FocusQuestion>,
+        read_back: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Output> {
         let lines = excerpt.text.lines(0..excerpt.text.len());
         if lines.is_empty() {
             return Ok(Output { text: format!("{name} is empty: it has no lines.\n"), found: true });
         }
-        let page = Page { name, lines: &lines, first: excerpt.first, total: excerpt.total, decoded_from: excerpt.text.decoded_from, read_back };
+        let page =
+            Page { name, lines: &lines, first: excerpt.first, total: excerpt.total, decoded_from: excerpt.text.decoded_from, read_back };
         let decision = match question {
             Some(question) => decide(&Code::new(name, &lines), question, self.skimmer.as_ref(), self.options.most, cancel)?,
             None => Decision::Whole,
@@ -114,7 +122,9 @@ fn lenient_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::res
     }
     match serde::Deserialize::deserialize(deserializer)? {
         Number::Number(number) => Ok(Some(number)),
-        Number::Text(text) => text.trim().parse().map(Some).map_err(|_| serde::de::Error::custom(format!("{} is not a number", crate::error::quote(&text)))),
+        Number::Text(text) => {
+            text.trim().parse().map(Some).map_err(|_| serde::de::Error::custom(format!("{} is not a number", crate::error::quote(&text))))
+        }
         Number::Nothing(()) => Ok(None),
     }
 }

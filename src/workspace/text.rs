@@ -77,7 +77,10 @@ pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>) -> Res
         return Err(Error::bad_argument("start_line counts from 1."));
     }
     if end.is_some_and(|end| end < from) {
-        return Err(Error::bad_argument(format!("end_line {} comes before start_line {from}; give a range that goes forward.", end.unwrap_or(0))));
+        return Err(Error::bad_argument(format!(
+            "end_line {} comes before start_line {from}; give a range that goes forward.",
+            end.unwrap_or(0)
+        )));
     }
     let unreadable = |path: &str, source| Error::Unreadable { path: quote(path), source };
     if open.bytes > LARGEST {
@@ -128,7 +131,11 @@ fn read_range(open: OpenFile, from: usize, end: usize) -> Result<Excerpt> {
         ended = newline;
         if (from..=end).contains(&number) {
             if kept.len() + length > LARGEST as usize {
-                return Err(Error::bad_argument(format!("Lines {from}-{number} of {} are more than {} MB; ask for fewer lines.", quote(&open.shown), LARGEST / 1_000_000)));
+                return Err(Error::bad_argument(format!(
+                    "Lines {from}-{number} of {} are more than {} MB; ask for fewer lines.",
+                    quote(&open.shown),
+                    LARGEST / 1_000_000
+                )));
             }
             kept.extend_from_slice(&buffer[..length]);
         }

@@ -53,7 +53,9 @@ impl Workspace {
             let walker = WalkBuilder::new(&opened.path).sort_by_file_name(Ord::cmp).build();
             for entry in walker.flatten().take(SUGGESTION_ENTRIES) {
                 if entry.file_name() == name && entry.file_type().is_some_and(|kind| kind.is_file()) {
-                    found.extend(self.beneath(&Location { root, relative: Default::default() }, entry.path()).map(|l| quote(&self.show(&l))));
+                    found.extend(
+                        self.beneath(&Location { root, relative: Default::default() }, entry.path()).map(|l| quote(&self.show(&l))),
+                    );
                 }
                 if found.len() == 3 {
                     return found;

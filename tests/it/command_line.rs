@@ -20,7 +20,9 @@ async fn commands_and_server_give_the_same_text() {
     assert_eq!(codeskim(here, &["read", file, "--lines", "3-9"]).stdout, range);
     let head = client.text("head", json!({ "path": file, "lines": 3 })).await;
     assert_eq!(codeskim(here, &["head", "-n", "3", file]).stdout, head);
-    let grep = client.text("grep", json!({ "pattern": "fn ", "path": "src", "glob": "*.rs", "context": 1, "context_focus_question": QUESTION })).await;
+    let grep = client
+        .text("grep", json!({ "pattern": "fn ", "path": "src", "glob": "*.rs", "context": 1, "context_focus_question": QUESTION }))
+        .await;
     assert_eq!(codeskim(here, &["grep", "fn ", "src", "-g", "*.rs", "-C", "1", "--focus", QUESTION]).stdout, grep);
 }
 
@@ -29,7 +31,11 @@ fn a_pipe_is_pruned() {
     let log: String = (0..400).map(|i| format!("tests/test_{i}.py::test_case_{i} PASSED\n")).collect::<String>()
         + "=== FAILURES ===\n___ test_login ___\n    def test_login():\n>       assert login('x') == 200\nE       assert 401 == 200\n\
            tests/test_auth.py:12: AssertionError\n=== 1 failed, 400 passed ===\n";
-    let printed = codeskim_with_input(Path::new("/"), &["prune", "--focus", "which test failed first, and what was the assertion error?"], log.as_bytes());
+    let printed = codeskim_with_input(
+        Path::new("/"),
+        &["prune", "--focus", "which test failed first, and what was the assertion error?"],
+        log.as_bytes(),
+    );
     assert_eq!(printed.status, 0);
     assert!(printed.stdout.contains("E       assert 401 == 200\n"), "{}", printed.stdout);
     assert!(printed.stdout.len() * 2 < log.len(), "{}", printed.stdout);

@@ -30,9 +30,15 @@ fn scores_equal_the_trainers() {
         let lines: Vec<_> = case.lines.iter().map(String::as_str).collect();
         let raw = skimmer.raw(&lines, &case.question, &cancel).expect("scores");
         let scores = skimmer.skim(&lines, &case.question, &cancel).expect("scores");
-        let (line, kept, answer) =
-            (largest_difference(&raw.emission, &case.emission), largest_difference(&scores.keep, &case.marginal), (raw.answer - case.answer).abs());
-        println!("{} lines: largest difference of line log-odds {line:.1e}, of keep probabilities {kept:.1e}, of the answer's log-odds {answer:.1e}", lines.len());
+        let (line, kept, answer) = (
+            largest_difference(&raw.emission, &case.emission),
+            largest_difference(&scores.keep, &case.marginal),
+            (raw.answer - case.answer).abs(),
+        );
+        println!(
+            "{} lines: largest difference of line log-odds {line:.1e}, of keep probabilities {kept:.1e}, of the answer's log-odds {answer:.1e}",
+            lines.len()
+        );
         assert!(line < TOLERANCE && kept < TOLERANCE && answer < TOLERANCE);
     }
 }

@@ -59,7 +59,8 @@ struct Raw {
 
 impl Raw {
     fn start(directory: &Path) -> Self {
-        let mut child = Command::new(BINARY).current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the server starts");
+        let mut child =
+            Command::new(BINARY).current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the server starts");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let mut raw = Self { child, lines };
         let client = json!({ "name": "test", "version": "0" });

@@ -40,7 +40,11 @@ async fn a_link_swapped_during_the_call_never_leads_outside() {
             for _ in 0..400 {
                 let answer = client.call("read_file", json!({ "path": "link/d/f.txt" })).await;
                 assert!(!answer.text.contains("SECRET"), "{answer:?}");
-                if answer.is_error { refused += 1 } else { read += 1 }
+                if answer.is_error {
+                    refused += 1
+                } else {
+                    read += 1
+                }
                 let answer = client.call("grep", json!({ "pattern": "SECRE.", "path": "link/d" })).await;
                 assert!(!answer.text.contains(":SECRET"), "{answer:?}");
             }

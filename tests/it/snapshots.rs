@@ -11,7 +11,8 @@ async fn pruned_results() {
     let client = Client::start(Path::new(REPOSITORY), eras()[1].clone()).await;
     let read = json!({ "path": "src/workspace/mod.rs", "context_focus_question": "What happens when a link with an absolute target points into the root?" });
     insta::assert_snapshot!("read", client.text("read_file", read).await);
-    let python = json!({ "path": "training/mine.py", "context_focus_question": "How does it find the block of code that a comment describes?" });
+    let python =
+        json!({ "path": "training/mine.py", "context_focus_question": "How does it find the block of code that a comment describes?" });
     insta::assert_snapshot!("read_python", client.text("read_file", python).await);
     let grep = json!({ "pattern": "Error::\\w+", "path": "src", "context_focus_question": "Where is a path that leads outside the roots refused?" });
     insta::assert_snapshot!("grep", client.text("grep", grep).await);

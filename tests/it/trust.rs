@@ -169,7 +169,13 @@ fn a_long_text_is_cut_at_a_line_and_says_how_to_go_on() {
     let rest = codeskim(root.path(), &["read", "a.txt", "--lines", &format!("{}-", gaps[0].0)]).stdout;
     assert!(rest.starts_with(&format!("a.txt lines {}-5000 of 5000: ", gaps[0].0)), "{}", &rest[..200]);
     let wide = codeskim(root.path(), &["read", "wide.js"]).stdout;
-    assert_eq!(wide, format!("wide.js: ⋮ + = a line cut at 2000 characters; read it alone to see more.\nshort\n{} ⋮ +28000 characters\n", "x".repeat(2000)));
+    assert_eq!(
+        wide,
+        format!(
+            "wide.js: ⋮ + = a line cut at 2000 characters; read it alone to see more.\nshort\n{} ⋮ +28000 characters\n",
+            "x".repeat(2000)
+        )
+    );
     let alone = codeskim(root.path(), &["read", "wide.js", "--lines", "2-2"]).stdout;
     assert!(alone.chars().count() <= 20_000 && alone.chars().filter(|c| *c == 'x').count() > 19_000, "{}", alone.len());
 }
@@ -198,7 +204,8 @@ fn a_text_that_does_not_answer_gets_its_outline_and_a_plain_word() {
     assert!(view.starts_with("a.py: nothing in these 150 lines seems to answer the question; this is their outline."), "{view}");
     let pieces = understand(&view);
     partition(&pieces, &file);
-    let shown: Vec<_> = pieces.iter().filter_map(|piece| if let Piece::Line(_, text) = piece { Some(text.as_str()) } else { None }).collect();
+    let shown: Vec<_> =
+        pieces.iter().filter_map(|piece| if let Piece::Line(_, text) = piece { Some(text.as_str()) } else { None }).collect();
     assert_eq!(shown.len(), 30);
     assert!(shown.iter().all(|line| line.starts_with("def ")), "{shown:?}");
 }

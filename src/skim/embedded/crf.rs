@@ -34,7 +34,12 @@ impl Crf {
             let own = unary(i);
             let before: [f64; 2] = match forward.last() {
                 None => self.start,
-                Some(last) => [0, 1].map(|to| log_sum([0, 1].map(|from: usize| { let last: &[f64; 2] = last; last[from] + self.transition[from][to] }))),
+                Some(last) => [0, 1].map(|to| {
+                    log_sum([0, 1].map(|from: usize| {
+                        let last: &[f64; 2] = last;
+                        last[from] + self.transition[from][to]
+                    }))
+                }),
             };
             forward.push([before[0] + own[0], before[1] + own[1]]);
         }

@@ -133,9 +133,10 @@ impl Encoder {
             let best = best_match(matches.chunks_exact(q), q);
             let best_literal = best_match(rows.iter().map(|r| &literal[r * q..][..q]), q);
             count_matches(&best, &best_literal, &normal, &mut kernels);
-            let importance = vectors.chunks_exact(d).zip(rows).map(|(v, r)| {
-                dot(v, &self.pool[..d]) + self.pool[d] * self.idf[distinct[*r] as usize] + self.pool[d + 1]
-            });
+            let importance = vectors
+                .chunks_exact(d)
+                .zip(rows)
+                .map(|(v, r)| dot(v, &self.pool[..d]) + self.pool[d] * self.idf[distinct[*r] as usize] + self.pool[d + 1]);
             pool_into(&mut line[i * d..][..d], vectors, importance.collect());
             let pull = matches.chunks_exact(q).map(|m| m.iter().zip(&weight).map(|(m, w)| m * w).fold(0.0, f32::max) * TOWARDS);
             pool_into(&mut towards[i * d..][..d], vectors, pull.collect());
@@ -152,7 +153,10 @@ impl Encoder {
             out.extend_from_slice(&kernels[i * 3 * KERNELS.len()..][..3 * KERNELS.len()]);
             out.extend_from_slice(&document.features[position]);
         }
-        Ok(Encoded { lines: Tensor::from_vec(out, (n, Self::output_width(d)), &Device::Cpu)?, question: Tensor::from_vec(hq, (q, d), &Device::Cpu)? })
+        Ok(Encoded {
+            lines: Tensor::from_vec(out, (n, Self::output_width(d)), &Device::Cpu)?,
+            question: Tensor::from_vec(hq, (q, d), &Device::Cpu)?,
+        })
     }
 
     /// Each subtoken's vector plus a rectified mix of it and its neighbours on the line.
@@ -164,7 +168,8 @@ impl Encoder {
             for (i, row) in rows.iter().enumerate() {
                 let out = &mut out[(span[0] + i) * d..][..d];
                 out.copy_from_slice(&self.conv_bias);
-                let mut add = |row: usize, part: usize| mixed[row * 3 * d + part * d..][..d].iter().zip(&mut *out).for_each(|(m, o)| *o += m);
+                let mut add =
+                    |row: usize, part: usize| mixed[row * 3 * d + part * d..][..d].iter().zip(&mut *out).for_each(|(m, o)| *o += m);
                 if i > 0 {
                     add(rows[i - 1], 0);
                 }
@@ -196,7 +201,12 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 
 /// Rows divided by their length.
 fn unit(x: &[f32], d: usize) -> Vec<f32> {
-    x.chunks_exact(d).flat_map(|row| { let scale = 1.0 / (dot(row, row) + 1e-6).sqrt(); row.iter().map(move |value| value * scale) }).collect()
+    x.chunks_exact(d)
+        .flat_map(|row| {
+            let scale = 1.0 / (dot(row, row) + 1e-6).sqrt();
+            row.iter().map(move |value| value * scale)
+        })
+        .collect()
 }
 
 /// (rows, d) against (Q, d): rows x Q, flat.

@@ -126,7 +126,13 @@ impl Loaded {
         if vocabulary.size() != config.vocabulary_size {
             candle_core::bail!("the vocabulary has {} entries, the weights {}", vocabulary.size(), config.vocabulary_size);
         }
-        Ok(Self { vocabulary, encoder: Encoder::new(&config, &vb)?, model: LineModel::new(&config, &vb)?, crf: Crf::new(&vb)?, thresholds: config.thresholds })
+        Ok(Self {
+            vocabulary,
+            encoder: Encoder::new(&config, &vb)?,
+            model: LineModel::new(&config, &vb)?,
+            crf: Crf::new(&vb)?,
+            thresholds: config.thresholds,
+        })
     }
 }
 

@@ -132,7 +132,9 @@ fn distance_bias(distance: &Tensor) -> Result<Tensor> {
     let mut out = Vec::new();
     for head in distance.to_vec2::<f32>()? {
         for i in 0..WINDOW {
-            out.extend((0..WINDOW).map(|j| if j >= i { head[DISTANCE_BUCKETS + buckets[j - i]] } else { head[DISTANCE_BUCKETS - buckets[i - j]] }));
+            out.extend(
+                (0..WINDOW).map(|j| if j >= i { head[DISTANCE_BUCKETS + buckets[j - i]] } else { head[DISTANCE_BUCKETS - buckets[i - j]] }),
+            );
         }
     }
     Tensor::from_vec(out, (distance.dim(0)?, WINDOW, WINDOW), &Device::Cpu)

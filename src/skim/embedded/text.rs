@@ -136,7 +136,14 @@ fn line_features(lines: &[&str]) -> (Vec<[f32; FEATURES + LEXICAL]>, Vec<usize>)
             out[i][7] = stack.len() as f32 / 6.0;
             continue;
         };
-        let indent: usize = line.bytes().map_while(|byte| match byte { b' ' => Some(1), b'\t' => Some(4), _ => None }).sum();
+        let indent: usize = line
+            .bytes()
+            .map_while(|byte| match byte {
+                b' ' => Some(1),
+                b'\t' => Some(4),
+                _ => None,
+            })
+            .sum();
         while stack.last().is_some_and(|top| top.1 >= indent) {
             stack.pop();
         }
@@ -243,7 +250,9 @@ mod tests {
 
     #[test]
     fn identifiers_come_apart_at_case_digits_and_punctuation() {
-        let split = |text: &'static str| Subtokens { rest: text.as_bytes() }.map(|t| String::from_utf8_lossy(t).into_owned()).collect::<Vec<_>>().join(" ");
+        let split = |text: &'static str| {
+            Subtokens { rest: text.as_bytes() }.map(|t| String::from_utf8_lossy(t).into_owned()).collect::<Vec<_>>().join(" ")
+        };
         assert_eq!(split("HTTPServer.get_item2(x, naïve) -> IO"), "HTTP Server get item 2 x na ï ve IO");
         assert_eq!(split("ABC aB Z9"), "ABC a B Z 9");
         assert_eq!(split("(); \n"), "");

@@ -3,12 +3,15 @@
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use codeskim::error::{Error, Result, quote};
 use codeskim::server::Server;
 use codeskim::tools::{Call, Options, Output, Session, grep, head, prune, read_file};
 
+/// How long calls may take to end after the client has gone.
+const LAST_CALLS: Duration = Duration::from_millis(500);
 /// The exit status of a search without match, as of grep(1).
 const NOTHING_FOUND: u8 = 1;
 /// The exit status of every failure, as of grep(1).
@@ -163,6 +166,8 @@ fn execute(cli: Cli) -> Result<Output> {
 fn serve(session: Session) -> Result<Output> {
     let failed = |error: String| Error::bad_argument(format!("The MCP session could not be served: {error}."));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| failed(error.to_string()))?;
-    runtime.block_on(Server::new(session).serve_stdio()).map_err(failed)?;
+    let served = runtime.block_on(Server::new(session).serve_stdio()).map_err(failed);
+    runtime.shutdown_timeout(LAST_CALLS); // the client is gone: nobody waits for what is still running
+    served?;
     Ok(Output { text: String::new(), found: true })
 }

@@ -88,24 +88,27 @@ impl Error {
     }
 }
 
-/// The beginning of a message that may repeat user input.
+/// The beginning of a message that may repeat user input, on one line.
 pub fn shorten(message: &str) -> String {
     match message.char_indices().nth(2 * QUOTE) {
-        Some((end, _)) => format!("{}…", &message[..end]),
-        None => message.to_owned(),
+        Some((end, _)) => format!("{}…", one_line(&message[..end])),
+        None => one_line(message),
     }
+}
+
+/// A text with its control characters escaped, so that it cannot begin a line of its own.
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() }).collect()
 }
 
 /// User input in double quotes, control characters escaped, cut in the middle when it is long.
 pub fn quote(input: &str) -> String {
-    let escape =
-        |part: &str| part.chars().map(|c| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() }).collect::<String>();
     if input.char_indices().nth(QUOTE).is_none() {
-        return format!("\"{}\"", escape(input));
+        return format!("\"{}\"", one_line(input));
     }
     let head = input.char_indices().nth(QUOTE / 2).map_or(input.len(), |(i, _)| i);
     let tail = input.char_indices().rev().nth(QUOTE / 4 - 1).map_or(0, |(i, _)| i);
-    format!("\"{}…{}\" ({} characters)", escape(&input[..head]), escape(&input[tail..]), input.chars().count())
+    format!("\"{}…{}\" ({} characters)", one_line(&input[..head]), one_line(&input[tail..]), input.chars().count())
 }
 
 #[cfg(test)]

@@ -77,17 +77,18 @@ def load_labels(path, vocabulary):
     return train, validation
 
 
-def load_mined(path, vocabulary):
-    """Training documents only: files of validation packages are left out. A header that encloses the answer may be kept or not."""
+def load_mined(path, vocabulary, validation=False):
+    """Files of training packages, or of validation packages. A header that encloses the answer may be kept or not."""
     out = []
     for row in map(json.loads, open(path)):
-        if row["package"] in VALIDATION:
+        if (row["package"] in VALIDATION) != validation:
             continue
         document = Document(row["lines"][:LONGEST], vocabulary)
         for question, keep in row["questions"]:
             keep = [i for i in keep if i < len(document.tokens)]
             if keep:
                 document.ask(question, keep, "mined", vocabulary, enclosing(document.parent, keep))
+        document.lang, document.package, document.search = row["lang"], row["package"], False
         if document.questions:
             out.append(document)
     return out

@@ -1,27 +1,67 @@
-"""Line-level figures on encoded documents: F1 at the best threshold, recall at fixed keep rates, absent-question AUC."""
+"""Line-level figures on validation packages: F1 at the best threshold, recall at fixed keep rates, absent-question AUC.
+
+    python3 evaluate.py WORK CHECKPOINT.pt      labelled windows, and doc comments asked of their whole file, beside BM25
+"""
 import collections
+import pathlib
+import random
+import sys
 
 import numpy as np
 import torch
 
-from data import collate, cut
+from data import collate, cut, load_labels, load_mined
+from model import Skimmer
+from text import Vocabulary, lexical
 
 KEEP_RATES = (0.1, 0.2, 0.3, 0.4)
+WINDOW, OVERLAP = 384, 96  # as in src/skim/embedded/mod.rs
+WHOLE_FILES = 300          # doc comments asked of their whole file
+
+
+def windows(n):
+    out, start = [], 0
+    while True:
+        out.append((start, min(start + WINDOW, n)))
+        if start + WINDOW >= n:
+            return out
+        start = min(start + WINDOW - OVERLAP, n - WINDOW)
 
 
 @torch.no_grad()
-def score(model, documents, vocabulary, device, longest=384):
+def raw(model, document, vocabulary, device):
+    """[(emission [n], answer)] before the CRF, for every question; long texts in joined windows."""
+    emissions = [torch.zeros(len(document.tokens)) for _ in document.questions]
+    answers = [-np.inf] * len(emissions)
+    for start, end in windows(len(document.tokens)):
+        samples = [cut(document, q, label, vocabulary, start, end) for q, label, _ in document.questions]
+        *inputs, _ = [x.to(device) for x in collate(samples)]
+        emission, answer = model(*inputs)
+        skip = OVERLAP // 2 if start else 0
+        for i in range(len(samples)):
+            emissions[i][start + skip:end] = emission[i, skip:end - start].cpu()
+            answers[i] = max(answers[i], float(answer[i]))
+    return list(zip(emissions, answers))
+
+
+def score(model, documents, vocabulary, device):
     """[(document, kind, marginals [n], label [n], answer probability)] for every question."""
     model.eval()
     out = []
     for document in documents:
-        n = min(len(document.tokens), longest)
-        samples = [cut(document, q, label, vocabulary, 0, n) for q, label, _ in document.questions]
-        *inputs, label = [x.to(device) for x in collate(samples)]
-        emission, answer = model(*inputs)
-        for i, (_, _, kind) in enumerate(document.questions):
-            out.append((document, kind, model.marginals(emission[i].cpu()).numpy(), label[i].cpu().numpy(), float(answer[i].sigmoid())))
+        for (_, label, kind), (emission, answer) in zip(document.questions, raw(model, document, vocabulary, device)):
+            out.append((document, kind, model.marginals(emission).numpy(), label, 1 / (1 + np.exp(-answer))))
     model.train()
+    return out
+
+
+def bm25(documents, vocabulary, column):
+    """The same with the lexical evidence alone: column 1 is BM25 over +-3 lines, column 2 over +-10."""
+    out = []
+    for document in documents:
+        for question, label, kind in document.questions:
+            evidence, _ = lexical(document.tokens, question, vocabulary.stop)
+            out.append((document, kind, evidence[:, column], label, float(evidence[:, 4].max())))
     return out
 
 
@@ -45,7 +85,7 @@ def auc(positive, negative):
     return float((p > n).mean() + 0.5 * (p == n).mean())
 
 
-def report(scored, thresholds=np.arange(0.1, 0.9, 0.05)):
+def report(scored, thresholds=np.arange(0.05, 0.95, 0.05)):
     """A dict of figures. Micro line F1 over all answerable questions, as in the prototype's table."""
     answerable = [s for s in scored if s[1] != "absent"]
     totals = {float(t): sum(counts(m, y, t) for _, _, m, y, _ in answerable) for t in thresholds}
@@ -70,3 +110,24 @@ def show(r):
     print(f"  F1 {r['f1']:.3f} at {r['threshold']:.2f} (P {r['precision']:.3f} R {r['recall']:.3f}, keeps {r['kept']:.3f}); recall at 10/20/30/40 % "
           + " ".join(f"{x:.3f}" for x in r["recall_at"]) + (f"; absent AUC {r['absent_auc']:.3f}" if r["absent_auc"] else ""), flush=True)
     print("  " + ", ".join(f"{g} {n} {x:.3f}" for g, (n, x) in r["groups"].items()), flush=True)
+
+
+def main():
+    work, checkpoint = map(pathlib.Path, sys.argv[1:3])
+    vocabulary = Vocabulary([w.encode() for w in (work / "vocab.txt").read_text().split()])
+    model = Skimmer(vocabulary.size)
+    model.load_state_dict({n: t.half().float() for n, t in torch.load(checkpoint, map_location="cpu", weights_only=False)["model"].items()})
+    _, labelled = load_labels(work / "labelled.jsonl", vocabulary)
+    mined = [d for d in load_mined(work / "mined.jsonl", vocabulary, validation=True) if len(d.tokens) >= 100]
+    random.Random(1).shuffle(mined)
+    for document in mined[:WHOLE_FILES]:
+        document.questions = document.questions[:1]
+    for name, documents in (("labelled windows", labelled), (f"whole files, {WHOLE_FILES} doc comments", mined[:WHOLE_FILES])):
+        print(f"{name} (median {int(np.median([len(d.tokens) for d in documents]))} lines)")
+        for skimmer, scored in (("skimmer", score(model, documents, vocabulary, "cpu")), ("BM25 +-3", bm25(documents, vocabulary, 1)), ("BM25 +-10", bm25(documents, vocabulary, 2))):
+            print(f" {skimmer}")
+            show(report(scored))
+
+
+if __name__ == "__main__":
+    main()

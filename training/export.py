@@ -14,13 +14,22 @@ import torch
 from safetensors.torch import save_file
 
 import evaluate
-from data import collate, cut, load_labels, Document
+from data import Document, load_labels
 from model import Skimmer
 from text import Vocabulary
 
-GOLDEN_FILES = ("text.py", "data.py", "vocabulary.py")  # of this folder: real code that comes with the test
 GOLDEN_QUESTIONS = ("Where are identifiers split into subtokens, and what happens to punctuation?",
-                    "How is the validation split decided?")
+                    "How is the validation split decided?",
+                    "HTTPServer2 naïve_läuft? " + "Which of these settings decides how long a word may be before it is cut? " * 4)
+
+
+def golden_texts():
+    """Real code of this folder, also longer than one window, and lines of every odd kind."""
+    here = pathlib.Path(__file__).parent
+    read = lambda *names: "".join((here / name).read_text() for name in names).split("\n")
+    odd = ["== src/a.c", "#include <stdio.h>", "\tif (x) {\r", "\t\treturn HTTPServer2(naïve, 42);\r", "\t}\r", "", "   ", "});", "@decorator", "#[test]", "# a comment",
+           "== b.py", "from x import y", "-- sql", "word " * 60, "ÄÖÜ_läuft = 1", "();{}[]", "else: pass", "\t \tmixed = indent"]
+    return (read("text.py"), read("data.py")[:200], odd, ["", "  ", ""], read("text.py", "data.py", "model.py", "train.py", "mine.py", "evaluate.py")[:900])
 
 
 def answer_threshold(scored):
@@ -29,19 +38,15 @@ def answer_threshold(scored):
 
 
 def golden(model, vocabulary):
-    """Scores of the first 300 lines of files of this folder."""
+    """Inputs and outputs for tests/it/golden.rs."""
     cases = []
-    for name in GOLDEN_FILES:
-        lines = (pathlib.Path(__file__).parent / name).read_text().split("\n")[:300]
+    for lines in golden_texts():
         document = Document(lines, vocabulary)
         for question in GOLDEN_QUESTIONS:
             document.ask(question, [], "absent", vocabulary)
-            ids, label, _ = document.questions[-1]
-            *inputs, _ = collate([cut(document, ids, label, vocabulary, 0, len(lines))])
-            with torch.no_grad():
-                emission, answer = model(*inputs)
-            cases.append({"lines": lines, "question": question, "emission": [round(float(x), 6) for x in emission[0]],
-                          "marginal": [round(float(x), 6) for x in model.marginals(emission[0])], "answer": round(float(answer[0]), 6)})
+        for (ids, label, _), question, (emission, answer) in zip(document.questions, GOLDEN_QUESTIONS, evaluate.raw(model, document, vocabulary, "cpu")):
+            cases.append({"lines": lines, "question": question, "emission": [round(float(x), 6) for x in emission],
+                          "marginal": [round(float(x), 6) for x in model.marginals(emission.double())], "answer": round(answer, 6)})
     return cases
 
 

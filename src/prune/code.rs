@@ -5,16 +5,18 @@ use std::sync::OnceLock;
 use tree_sitter::Tree;
 
 use super::language::Language;
+use super::select::is_structural;
 use super::{Material, render, structure};
 
 /// Outline entries of a text without grammar, at most.
 const LONGEST_OUTLINE: usize = 60;
-/// Last lines that its outline always has.
+/// Last lines that its outline has.
 const LAST: usize = 5;
 
 /// Lines of a file.
 pub struct Code<'a> {
     lines: &'a [&'a str],
+    first: usize,
     syntax: Syntax,
     tree: OnceLock<Option<Tree>>,
 }
@@ -30,14 +32,14 @@ enum Syntax {
 }
 
 impl<'a> Code<'a> {
-    /// `path` only says the language.
-    pub fn new(path: &str, lines: &'a [&'a str]) -> Self {
+    /// `path` only says the language; `first` is the 0-based number of the first line.
+    pub fn new(path: &str, lines: &'a [&'a str], first: usize) -> Self {
         let syntax = match Language::of(path) {
             Some(language) => Syntax::Grammar(language),
             None if [".md", ".markdown", ".mdx"].iter().any(|end| path.ends_with(end)) => Syntax::Markdown,
             None => Syntax::Indentation,
         };
-        Self { lines, syntax, tree: OnceLock::new() }
+        Self { lines, first, syntax, tree: OnceLock::new() }
     }
 
     fn tree(&self, language: Language) -> Option<&Tree> {
@@ -115,14 +117,22 @@ impl Material for Code<'_> {
         heads.for_each(|line| kept[*line] = true);
         let surplus: Vec<_> = (0..kept.len()).filter(|i| kept[*i]).skip(LONGEST_OUTLINE).collect();
         surplus.into_iter().for_each(|i| kept[i] = false);
-        if self.syntax == Syntax::Indentation {
+        if self.syntax == Syntax::Indentation || !kept.contains(&true) {
             let end = kept.len();
             kept[end.saturating_sub(LAST)..].fill(true);
         }
         kept
     }
 
+    fn can_pick(&self, line: usize) -> bool {
+        !is_structural(self.lines[line])
+    }
+
     fn cost(&self, kept: &[bool]) -> usize {
-        render::cost(self.lines, kept)
+        render::cost(self.lines, self.first, kept)
+    }
+
+    fn room(&self, most: usize) -> usize {
+        render::room(most)
     }
 }

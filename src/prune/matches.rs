@@ -6,11 +6,16 @@ use std::ops::Range;
 
 use super::render::{LONGEST_LINE, MARKER, cut_line};
 use super::{Decision, Material, Piece, pieces};
+use crate::error::shorten;
 
 /// Files named in one gap; the rest are counted.
 const NAMED: usize = 20;
-/// Characters of the result set aside for its header and last gap.
-const RESERVE: usize = 1500;
+/// Characters of the result set aside for its header and its last gaps, at most half of it.
+const RESERVE: usize = 1600;
+/// Characters of an ordinary header.
+const HEADER: usize = 120;
+/// Characters of a path that are shown, counted from its end.
+const LONGEST_PATH: usize = 200;
 
 /// A line of a search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +51,7 @@ pub struct Results {
 pub struct Rows<'a> {
     results: &'a Results,
     lines: Vec<&'a str>,
+    is_heading: Vec<bool>,
 }
 
 impl FoundLine {
@@ -64,6 +70,11 @@ impl FileMatches {
     /// Length of its kept lines as shown.
     pub fn characters(&self) -> usize {
         self.path.chars().count() + self.lines.iter().map(|line| line.text.chars().count() + 8).sum::<usize>()
+    }
+
+    /// The end of its path.
+    fn name(&self) -> &str {
+        self.path.char_indices().rev().nth(LONGEST_PATH - 1).map_or(self.path.as_str(), |(i, _)| &self.path[i..])
     }
 
     /// A gap over some of its lines.
@@ -92,68 +103,66 @@ impl Results {
     /// The rows to skim and prune.
     pub fn material(&self) -> Rows<'_> {
         let rows = self.with_text().flat_map(|(i, file)| {
-            let lines = file.lines.iter().map(|line| line.text.as_str());
-            std::iter::once(self.headings[i].as_str()).chain(lines)
+            let lines = file.lines.iter().map(|line| (line.text.as_str(), false));
+            std::iter::once((self.headings[i].as_str(), true)).chain(lines)
         });
-        Rows { results: self, lines: rows.collect() }
+        let (lines, is_heading) = rows.unzip();
+        Rows { results: self, lines, is_heading }
     }
 
     fn with_text(&self) -> impl Iterator<Item = (usize, &FileMatches)> {
         self.files.iter().enumerate().filter(|(_, file)| !file.lines.is_empty())
     }
 
-    /// The result as text, in at most `most` characters. `pattern` is quoted for the header.
-    pub fn render(&self, pattern: &str, decision: &Decision, most: usize) -> String {
+    /// The result as text, in at most `most` characters. `pattern` is quoted for the header; `failed` files could not be read.
+    pub fn render(&self, pattern: &str, decision: &Decision, failed: usize, most: usize) -> String {
         let all = vec![true; self.material().lines.len()];
         let kept = match decision {
             Decision::Partial(kept) | Decision::Unanswered(kept) => kept,
             Decision::Whole | Decision::Failed(_) => &all,
         };
-        let mut page = Page {
-            body: String::new(),
-            length: 0,
-            budget: most.saturating_sub(RESERVE),
-            shown: 0,
-            shown_files: 0,
-            left_out: Vec::new(),
-            gaps: 0,
+        let whole = self.page(&all, most);
+        if matches!(decision, Decision::Whole) && failed == 0 && whole.gaps == 0 && whole.length <= most {
+            return whole.body;
+        }
+        let page = self.page(kept, room(most));
+        let (matches, files) = (count(self.matches(), "match"), count(self.files.len(), "file"));
+        let mut notes = match decision {
+            Decision::Unanswered(_) => format!("{matches} in {files}; none of them seems to answer the question."),
+            _ => format!("{} of {matches}, in {} of {files}.", page.shown, page.shown_files),
         };
-        let separate = self.files.iter().any(|file| file.lines.iter().any(|line| !line.is_match));
-        let mut rows = kept.as_slice();
+        if let Decision::Failed(error) = decision {
+            notes.push_str(&format!(" The skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string())));
+        }
+        if failed > 0 {
+            notes.push_str(&format!(" {} could not be read.", count(failed, "file")));
+        }
+        if page.gaps > 0 {
+            let way = match page.full {
+                true => "a narrower search (path, glob, a longer pattern) shows them",
+                false => "the same search without a question shows them",
+            };
+            notes.push_str(&format!(" {MARKER} = matches left out; {way}."));
+        }
+        format!("{pattern}: {notes}\n{}", page.body)
+    }
+
+    /// Writes the rows that are kept, as many as fit into `budget` characters, and gaps for the rest.
+    fn page(&self, kept: &[bool], budget: usize) -> Page<'_> {
+        let mut page =
+            Page { separate: self.files.iter().any(|file| file.lines.iter().any(|line| !line.is_match)), budget, ..Page::default() };
+        let mut rows = kept;
         for file in &self.files {
             if file.lines.is_empty() {
-                page.left_out.push((&file.path, file.matches));
+                page.left_out.push(file);
                 continue;
             }
             let (own, rest) = rows.split_at(1 + file.lines.len());
             rows = rest;
-            page.add_file(file, own, separate);
+            page.add_file(file, own);
         }
-        page.flush();
-        let total = self.matches();
-        let notes = match decision {
-            Decision::Whole if page.gaps == 0 => return page.body,
-            Decision::Whole => format!(
-                "{} of {}, as many as fit in {most} characters; narrow the search with path, glob or a longer pattern.",
-                page.shown,
-                count(total, "match")
-            ),
-            Decision::Failed(error) => {
-                format!("{} of {}; the skimmer failed ({error}), so nothing was pruned.", page.shown, count(total, "match"))
-            }
-            Decision::Partial(_) => {
-                format!("{} of {}, in {} of {}.", page.shown, count(total, "match"), page.shown_files, count(self.files.len(), "file"))
-            }
-            Decision::Unanswered(_) => {
-                format!("{} in {}; none of them seems to answer the question.", count(total, "match"), count(self.files.len(), "file"))
-            }
-        };
-        let gaps = if page.gaps > 0 {
-            format!(" {MARKER} = matches left out; the same search without a question, or narrower, shows them.")
-        } else {
-            String::new()
-        };
-        format!("{pattern}: {notes}{gaps}\n{}", page.body)
+        page.close_gap();
+        page
     }
 }
 
@@ -162,12 +171,20 @@ impl Material for Rows<'_> {
         &self.lines
     }
 
+    /// A kept line of context brings the nearest match, and any kept line its heading.
     fn complete(&self, kept: &mut [bool]) {
         let mut at = 0;
         for (_, file) in self.results.with_text() {
-            let lines = at + 1..at + 1 + file.lines.len();
-            kept[at] = kept[lines.clone()].contains(&true);
-            at = lines.end;
+            let lines = &mut kept[at + 1..at + 1 + file.lines.len()];
+            for i in 0..lines.len() {
+                if lines[i] && !file.lines[i].is_match {
+                    let distance = |j: &usize| file.lines[*j].number.abs_diff(file.lines[i].number);
+                    let nearest = (0..lines.len()).filter(|j| file.lines[*j].is_match).min_by_key(distance);
+                    nearest.into_iter().for_each(|j| lines[j] = true);
+                }
+            }
+            kept[at] = kept[at + 1..at + 1 + file.lines.len()].contains(&true);
+            at += 1 + file.lines.len();
         }
     }
 
@@ -175,65 +192,91 @@ impl Material for Rows<'_> {
         vec![false; self.lines.len()]
     }
 
+    /// Headings stand and fall with their lines.
+    fn can_pick(&self, line: usize) -> bool {
+        !self.is_heading[line]
+    }
+
     fn cost(&self, kept: &[bool]) -> usize {
-        let shown: usize = self.lines.iter().zip(kept).filter(|(_, kept)| **kept).map(|(line, _)| line.chars().count() + 6).sum();
-        let gaps = pieces(kept).iter().filter(|piece| matches!(piece, Piece::Gap(_))).count();
-        shown + gaps * 30
+        let page = self.results.page(kept, usize::MAX);
+        page.length + if page.gaps > 0 { HEADER } else { 0 }
+    }
+
+    fn room(&self, most: usize) -> usize {
+        room(most)
     }
 }
 
+/// Characters that lines and gaps may take in a result of at most `most`.
+fn room(most: usize) -> usize {
+    most - RESERVE.min(most / 2)
+}
+
 /// A result while it is written.
+#[derive(Default)]
 struct Page<'a> {
     body: String,
     length: usize,
     budget: usize,
+    /// Whether something did not fit.
+    full: bool,
+    /// Whether stretches of lines are separated, as they are when there is context.
+    separate: bool,
     shown: usize,
     shown_files: usize,
-    /// Files left out since the last one shown, with their matches.
-    left_out: Vec<(&'a str, usize)>,
+    /// Files left out since the last one shown.
+    left_out: Vec<&'a FileMatches>,
     gaps: usize,
 }
 
 impl<'a> Page<'a> {
-    fn full(&self) -> bool {
-        self.length > self.budget
+    /// Adds lines that are shown, if they fit.
+    fn push(&mut self, text: &str) -> bool {
+        let length = text.chars().count();
+        self.full |= self.length + length > self.budget;
+        if !self.full {
+            self.write(text, length);
+        }
+        !self.full
     }
 
-    fn push(&mut self, text: &str) {
-        self.length += text.chars().count();
+    /// Adds a gap; there are few of them once nothing more fits, and room is set aside for those.
+    fn gap(&mut self, text: &str) {
+        self.write(text, text.chars().count());
+        self.gaps += 1;
+    }
+
+    fn write(&mut self, text: &str, length: usize) {
+        self.length += length;
         self.body.push_str(text);
     }
 
     /// Adds a file's lines; `kept` has a flag for its heading and one for each line.
-    fn add_file(&mut self, file: &'a FileMatches, kept: &[bool], separate: bool) {
-        if !kept[0] || self.full() {
-            self.left_out.push((&file.path, file.matches));
-            return;
+    fn add_file(&mut self, file: &'a FileMatches, kept: &[bool]) {
+        if !kept[0] || self.full {
+            return self.left_out.push(file);
         }
-        self.flush();
-        if !self.body.is_empty() {
-            self.push("\n");
+        self.close_gap();
+        let blank = if self.body.is_empty() { "" } else { "\n" };
+        if !self.push(&format!("{blank}{}\n", file.name())) {
+            return self.left_out.push(file);
         }
-        self.push(&format!("{}\n", file.path));
         self.shown_files += 1;
         let (mut seen, mut last) = (0, None);
         for piece in pieces(&kept[1..]) {
             match piece {
-                Piece::Gap(lines) => {
+                Piece::Gap(lines) if !self.full => {
                     seen += file.lines[lines.clone()].iter().filter(|line| line.is_match).count();
-                    self.push(&file.gap(lines));
-                    self.gaps += 1;
+                    self.gap(&file.gap(lines));
                     last = None;
                 }
+                Piece::Gap(_) => {}
                 Piece::Lines(lines) => {
                     for line in &file.lines[lines] {
-                        if self.full() {
+                        let separator = if self.separate && last.is_some_and(|last| last + 1 != line.number) { "--\n" } else { "" };
+                        if !self.push(&format!("{separator}{}", line.render())) {
                             break;
                         }
-                        if separate && last.is_some_and(|last| last + 1 != line.number) {
-                            self.push("--\n");
-                        }
-                        self.push(&line.render());
                         last = Some(line.number);
                         seen += usize::from(line.is_match);
                         self.shown += usize::from(line.is_match);
@@ -242,32 +285,30 @@ impl<'a> Page<'a> {
             }
         }
         if seen < file.matches {
-            self.push(&format!("{MARKER} {} more here\n", count(file.matches - seen, "match")));
-            self.gaps += 1;
+            self.full = true; // matches without text follow only where there was no more room for text
+            self.gap(&format!("{MARKER} {} more here\n", count(file.matches - seen, "match")));
         }
     }
 
     /// Writes the gap for the files left out since the last one shown.
-    fn flush(&mut self) {
+    fn close_gap(&mut self) {
         let files = std::mem::take(&mut self.left_out);
         if files.is_empty() {
             return;
         }
-        let matches: usize = files.iter().map(|(_, matches)| matches).sum();
-        let mut names = Vec::new();
-        let mut length = 0;
-        for (path, matches) in files.iter().take(NAMED) {
-            let name = format!("{path} ({matches})");
+        let matches: usize = files.iter().map(|file| file.matches).sum();
+        let (mut names, mut length) = (Vec::new(), 0);
+        for file in files.iter().take(NAMED) {
+            let name = format!("{} ({})", file.name(), file.matches);
             length += name.chars().count();
-            if length > RESERVE / 2 {
+            if length > RESERVE / 3 {
                 break;
             }
             names.push(name);
         }
         let more = if names.len() < files.len() { format!(" and {} more", files.len() - names.len()) } else { String::new() };
         let blank = if self.body.is_empty() { "" } else { "\n" };
-        self.push(&format!("{blank}{MARKER} {} in {}: {}{more}\n", count(matches, "match"), count(files.len(), "file"), names.join(", ")));
-        self.gaps += 1;
+        self.gap(&format!("{blank}{MARKER} {} in {}: {}{more}\n", count(matches, "match"), count(files.len(), "file"), names.join(", ")));
     }
 }
 
@@ -289,7 +330,7 @@ mod tests {
     #[test]
     fn results_look_as_ripgrep_shows_them() {
         let results = Results::new(vec![file("a.rs", &[(1, true), (2, false), (9, true)]), file("b.rs", &[(4, true)])]);
-        assert_eq!(results.render("\"t\"", &Decision::Whole, 20_000), "a.rs\n1:text\n2-text\n--\n9:text\n\nb.rs\n4:text\n");
+        assert_eq!(results.render("\"t\"", &Decision::Whole, 0, 20_000), "a.rs\n1:text\n2-text\n--\n9:text\n\nb.rs\n4:text\n");
     }
 
     #[test]
@@ -303,19 +344,45 @@ mod tests {
         let rows = results.material();
         let mut kept: Vec<bool> = (0..rows.lines.len()).map(|i| i == 1 || i == 10).collect();
         rows.complete(&mut kept);
-        let text = results.render("\"t\"", &Decision::Partial(kept), 20_000);
+        let text = results.render("\"t\"", &Decision::Partial(kept), 0, 20_000);
         assert_eq!(
             text,
-            "\"t\": 2 of 7 matches, in 2 of 4 files. ⋮ = matches left out; the same search without a question, or narrower, shows them.\n\
+            "\"t\": 2 of 7 matches, in 2 of 4 files. ⋮ = matches left out; the same search without a question shows them.\n\
              a.rs\n1:text\n⋮ 5-9: 2 matches\n\n⋮ 3 matches in 2 files: b.rs (1), c.rs (2)\n\nd.rs\n7:text\n"
         );
+    }
+
+    #[test]
+    fn context_brings_its_match_and_headings_are_not_picked() {
+        let results = Results::new(vec![file("a.rs", &[(1, true), (5, true), (6, false)])]);
+        let rows = results.material();
+        assert!(!rows.can_pick(0) && rows.can_pick(1));
+        let mut kept = vec![false, false, false, true];
+        rows.complete(&mut kept);
+        assert_eq!(kept, [true, false, true, true]);
+    }
+
+    #[test]
+    fn long_lines_and_paths_stay_within_the_limit() {
+        let wide = |i: usize| FileMatches {
+            path: "d/".repeat(1500) + &i.to_string(),
+            lines: vec![FoundLine::new(1, &"x".repeat(9000), true, 0..1)],
+            matches: 1,
+        };
+        for files in [9, 10, 11, 60] {
+            let results = Results::new((0..files).map(wide).collect());
+            for most in [1000, 5000, 20_000] {
+                let text = results.render("\"x\"", &Decision::Whole, 0, most);
+                assert!(text.chars().count() <= most && text.contains(" more"), "{files} files, {most}: {}", text.chars().count());
+            }
+        }
     }
 
     #[test]
     fn a_result_that_does_not_fit_counts_the_rest() {
         let many: Vec<_> = (1..400).map(|number| (number, true)).collect();
         let results = Results::new(vec![file("a.rs", &many), file("b.rs", &[(4, true)])]);
-        let text = results.render("\"t\"", &Decision::Whole, 3000);
+        let text = results.render("\"t\"", &Decision::Whole, 0, 3000);
         assert!(text.chars().count() <= 3000, "{}", text.len());
         assert!(text.contains("more here") && text.contains("b.rs (1)"), "{text}");
     }

@@ -82,8 +82,12 @@ pub trait Material {
     fn complete(&self, kept: &mut [bool]);
     /// What to show when nothing answers.
     fn outline(&self) -> Vec<bool>;
-    /// Length of the rendered view in characters.
+    /// Whether a line may be picked for its own score.
+    fn can_pick(&self, line: usize) -> bool;
+    /// Length of the view in characters with an ordinary header.
     fn cost(&self, kept: &[bool]) -> usize;
+    /// What a view may cost so that it fits into `most` characters whatever its header says.
+    fn room(&self, most: usize) -> usize;
 }
 
 /// What to show, one flag a line.
@@ -128,11 +132,17 @@ pub fn decide(
         let outline = material.outline();
         return Ok(if worth(&outline) { Decision::Unanswered(outline) } else { Decision::Whole });
     }
-    let kept = select::select(&scores, lines, most, |kept| {
-        material.complete(kept);
-        select::fill_cheap_gaps(kept, lines);
+    let pickable: Vec<bool> = (0..lines.len()).map(|line| material.can_pick(line)).collect();
+    let kept = select::select(&scores, &pickable, material.room(most), |kept| {
+        if !cancel.is_cancelled() {
+            material.complete(kept);
+            select::fill_cheap_gaps(kept, lines);
+        }
         material.cost(kept)
     });
+    if cancel.is_cancelled() {
+        return Err(Error::Cancelled);
+    }
     Ok(if worth(&kept) { Decision::Partial(kept) } else { Decision::Whole })
 }
 

@@ -4,47 +4,42 @@ use crate::skim::LineScores;
 
 /// Lines picked when the text answers but no line reaches the threshold: the best ones, so that the answer is never empty.
 const FALLBACK: usize = 5;
-/// Tries to find a threshold that fits the budget; each halves the candidates.
-const BUDGET_STEPS: usize = 12;
-/// A gap whose text is this short, in characters, costs no more tokens than its marker would.
-const CHEAP_GAP: usize = 20;
+/// A gap whose text is this short, in characters, costs no more than its marker: `⋮ 120-347` takes 7 o200k and 8 cl100k tokens.
+const CHEAP_GAP: usize = 24;
 
 /// Picks lines and completes them (`complete` extends the flags it is given and returns the cost of the view). Among the sets at or above
-/// the threshold, the largest one that costs at most `most`.
-pub fn select(scores: &LineScores, lines: &[&str], most: usize, mut complete: impl FnMut(&mut Vec<bool>) -> usize) -> Vec<bool> {
-    let scored: Vec<f32> = scores.keep.iter().zip(lines).map(|(score, line)| if is_structural(line) { 0.0 } else { *score }).collect();
-    let mut order: Vec<usize> = (0..scored.len()).filter(|i| scored[*i] > 0.0).collect();
-    order.sort_by(|a, b| scored[*b].total_cmp(&scored[*a]).then(a.cmp(b)));
-    let above = order.iter().take_while(|i| scored[**i] >= scores.thresholds.keep).count();
+/// the threshold, the largest one that costs at most `most`; if none does, the best lines without what belongs to them.
+pub fn select(scores: &LineScores, pickable: &[bool], most: usize, mut complete: impl FnMut(&mut Vec<bool>) -> usize) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..pickable.len()).filter(|i| pickable[*i]).collect();
+    order.sort_by(|a, b| scores.keep[*b].total_cmp(&scores.keep[*a]).then(a.cmp(b)));
+    let above = order.iter().take_while(|i| scores.keep[**i] >= scores.thresholds.keep).count();
     let picked = if above == 0 { FALLBACK.min(order.len()) } else { above };
-    let mut attempt = |count: usize| {
-        let mut kept = vec![false; lines.len()];
+    let pick = |count: usize| {
+        let mut kept = vec![false; pickable.len()];
         order[..count].iter().for_each(|i| kept[*i] = true);
-        let cost = complete(&mut kept);
-        (kept, cost)
+        kept
     };
-    let (kept, cost) = attempt(picked);
-    if cost <= most {
+    let mut attempt = |count: usize| {
+        let mut kept = pick(count);
+        let cost = complete(&mut kept);
+        (cost <= most).then_some(kept)
+    };
+    if let Some(kept) = attempt(picked) {
         return kept;
     }
-    let (mut fits, mut too_many, mut best) = (0usize, picked, vec![false; lines.len()]);
-    for _ in 0..BUDGET_STEPS {
+    let (mut fits, mut too_many, mut best) = (0, picked, None);
+    while too_many - fits > 1 {
         let middle = fits.midpoint(too_many);
-        if middle == fits {
-            break;
-        }
-        let (kept, cost) = attempt(middle);
-        if cost <= most {
-            (fits, best) = (middle, kept);
-        } else {
-            too_many = middle;
+        match attempt(middle) {
+            Some(kept) => (fits, best) = (middle, Some(kept)),
+            None => too_many = middle,
         }
     }
-    if fits == 0 { kept } else { best }
+    best.unwrap_or_else(|| pick(FALLBACK.min(picked)))
 }
 
-/// Blank lines and lone closers are never picked for themselves; completion brings them back where they belong.
-fn is_structural(line: &str) -> bool {
+/// Blank lines and lone closers are not picked for themselves; completion brings them back where they belong.
+pub fn is_structural(line: &str) -> bool {
     let text = line.trim();
     text == "end" || text.chars().all(|c| "{}()[];,".contains(c))
 }
@@ -78,15 +73,30 @@ mod tests {
 
     #[test]
     fn the_threshold_picks_and_the_budget_raises_it() {
-        let lines = ["a", "b", "}", "d", "e"];
+        let pickable = [true, true, false, true, true];
         let scores = scores(&[0.6, 0.9, 0.99, 0.2, 0.7]);
-        assert_eq!(select(&scores, &lines, 10, count), [true, true, false, false, true]);
-        assert_eq!(select(&scores, &lines, 2, count), [false, true, false, false, true]);
+        assert_eq!(select(&scores, &pickable, 10, count), [true, true, false, false, true]);
+        assert_eq!(select(&scores, &pickable, 2, count), [false, true, false, false, true]);
     }
 
     #[test]
     fn an_answer_is_never_empty() {
-        assert_eq!(select(&scores(&[0.1, 0.2]), &["a", "b"], 10, count), [true, true]);
+        assert_eq!(select(&scores(&[0.1, 0.2]), &[true, true], 10, count), [true, true]);
+    }
+
+    #[test]
+    fn where_nothing_fits_the_best_lines_stay() {
+        let all = |kept: &mut Vec<bool>| {
+            kept.fill(true);
+            100
+        };
+        let scores = scores(&[0.6, 0.9, 0.8, 0.55, 0.7, 0.95]);
+        assert_eq!(select(&scores, &[true; 6], 10, all), [true, true, true, false, true, true]);
+    }
+
+    #[test]
+    fn brackets_and_blank_lines_are_structure() {
+        assert!(["", "  });\n", "end\n"].into_iter().all(is_structural) && !is_structural("} else {"));
     }
 
     #[test]

@@ -3,9 +3,10 @@
 //! A line that is kept brings along every line of its statement and of the statements around it, except inside their containers (bodies,
 //! cases, literals), where only children with kept lines stay. So the view still parses when each gap is read as one statement.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use tree_sitter::{Node, Tree};
+use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::language::{Language, Role};
 use super::{Piece, pieces};
@@ -16,6 +17,8 @@ const SHORT: usize = 8;
 const DEEPEST: usize = 400;
 /// Rounds of closing gaps around what does not parse, before the whole text is shown.
 const REPAIRS: usize = 8;
+/// Texts of more lines are not repaired.
+const LONGEST_REPAIRED: usize = 20_000;
 /// Outlines longer than this show the top level only.
 const LONGEST_OUTLINE: usize = 80;
 
@@ -113,19 +116,21 @@ fn is_separator(node: Node<'_>, parent: Node<'_>) -> bool {
     matches!(node.kind(), "," | ";") || node.kind() == ":" && parent.kind() == "field_declaration_list"
 }
 
-/// Closes gaps until the view parses as well as the text does; nothing can be said about a text that has errors itself.
+/// Closes gaps until the view parses as well as the text does; nothing can be said about a text that has errors itself, and a text too large
+/// to parse again and again is left as it is.
 pub fn repair(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]) {
-    if tree.root_node().has_error() {
+    if tree.root_node().has_error() || lines.len() > LONGEST_REPAIRED {
         return;
     }
+    let statements = Statements::new(language, tree);
     for round in 0.. {
-        let view = Placeheld::new(language, tree, lines, kept);
+        let view = Placeheld::new(&statements, lines, kept);
         let Some(parsed) = language.parser().parse(&view.text, None) else { return };
-        let Some(error) = first_error(parsed.root_node()) else { return };
+        let Some(error) = first_error(&parsed) else { return };
         if round == REPAIRS {
             return kept.fill(true);
         }
-        let at = view.origin[rows(error).start.min(view.origin.len() - 1)];
+        let at = view.origin[error.min(view.origin.len() - 1)];
         let gaps = pieces(kept).into_iter().filter_map(|piece| if let Piece::Gap(gap) = piece { Some(gap) } else { None });
         let (before, after): (Vec<_>, Vec<_>) = gaps.partition(|gap| gap.start <= at);
         let nearest = [before.last(), after.first()];
@@ -135,7 +140,7 @@ pub fn repair(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]
 
 /// Whether the view parses without error when each gap is read as one statement.
 pub fn parses(language: Language, tree: &Tree, lines: &[&str], kept: &[bool]) -> bool {
-    let view = Placeheld::new(language, tree, lines, kept);
+    let view = Placeheld::new(&Statements::new(language, tree), lines, kept);
     language.parser().parse(&view.text, None).is_some_and(|parsed| !parsed.root_node().has_error())
 }
 
@@ -147,7 +152,7 @@ struct Placeheld {
 }
 
 impl Placeheld {
-    fn new(language: Language, tree: &Tree, lines: &[&str], kept: &[bool]) -> Self {
+    fn new(statements: &Statements, lines: &[&str], kept: &[bool]) -> Self {
         let (mut text, mut origin) = (String::new(), Vec::new());
         for piece in pieces(kept) {
             match piece {
@@ -158,10 +163,8 @@ impl Placeheld {
                     }
                 }
                 Piece::Gap(gap) => {
-                    if let Some(first) = gap.clone().find(|i| !lines[*i].trim().is_empty())
-                        && language.needs_statements()
-                        && begins_statement(tree, first, lines[first])
-                    {
+                    let first = gap.clone().find(|i| !lines[*i].trim().is_empty());
+                    if let Some(first) = first.filter(|row| statements.begins_at(*row)) {
                         let indent = lines[first].len() - lines[first].trim_start().len();
                         text.push_str(&lines[first][..indent]);
                         text.push_str("...");
@@ -176,29 +179,59 @@ impl Placeheld {
     }
 }
 
-/// Whether the line starts a child of a block (and not, say, an element of a list or an `else`).
-fn begins_statement(tree: &Tree, row: usize, line: &str) -> bool {
-    let column = line.len() - line.trim_start().len();
-    let point = tree_sitter::Point { row, column };
-    let mut node = tree.root_node().descendant_for_point_range(point, point);
-    while let Some(inner) = node {
-        let parent = inner.parent();
-        if parent.is_none_or(|parent| matches!(parent.kind(), "block" | "module")) {
-            return inner.start_position() == point;
+/// The rows on which a statement of a block begins (and not, say, an element of a list or an `else`), in a language in which a block must
+/// not be empty.
+struct Statements(HashSet<usize>);
+
+impl Statements {
+    fn new(language: Language, tree: &Tree) -> Self {
+        let mut rows = HashSet::new();
+        if language.needs_statements() {
+            let mut cursor = tree.walk();
+            each_node(&mut cursor, |node, parent| {
+                if matches!(parent, Some("block" | "module")) {
+                    rows.insert(node.start_position().row);
+                }
+                true
+            });
         }
-        node = parent;
+        Self(rows)
     }
-    true
+
+    fn begins_at(&self, row: usize) -> bool {
+        self.0.contains(&row)
+    }
 }
 
-fn first_error(node: Node<'_>) -> Option<Node<'_>> {
-    if !node.has_error() {
-        return None;
+/// Visits the tree in order without recursion, telling each node's parent's kind; children are visited where `visit` says so.
+fn each_node<'tree>(cursor: &mut TreeCursor<'tree>, mut visit: impl FnMut(Node<'tree>, Option<&'tree str>) -> bool) {
+    let mut parents: Vec<&'tree str> = Vec::new();
+    loop {
+        let node = cursor.node();
+        let inside = visit(node, parents.last().copied());
+        if inside && cursor.goto_first_child() {
+            parents.push(node.kind());
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return;
+            }
+            parents.pop();
+        }
     }
-    if node.is_error() || node.is_missing() {
-        return Some(node);
-    }
-    node.children(&mut node.walk()).find_map(first_error).or(Some(node))
+}
+
+/// The row of the first error.
+fn first_error(tree: &Tree) -> Option<usize> {
+    let mut row = None;
+    each_node(&mut tree.walk(), |node, _| {
+        if row.is_none() && (node.is_error() || node.is_missing()) {
+            row = Some(node.start_position().row);
+        }
+        row.is_none() && node.has_error()
+    });
+    row
 }
 
 /// The headers of everything that has a body: of all levels while that is short, else of the top level.

@@ -64,8 +64,13 @@ impl Definition {
 
 /// Arguments as the tool wants them, or one sentence on what is wrong with them.
 fn parse<T: DeserializeOwned>(tool: &str, arguments: JsonObject) -> Result<T> {
-    serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| Error::bad_argument(format!("The arguments of {tool} are not right: {}.", shorten(&error.to_string()))))
+    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+        let field = error.path().to_string();
+        let message = error.into_inner().to_string();
+        let named = field == "." || message.starts_with("unknown field");
+        let what = if named { message } else { format!("{field}: {message}") };
+        Error::bad_argument(format!("The arguments of {tool} are not right: {}.", shorten(&what)))
+    })
 }
 
 /// The schema of a request in the words that every client understands: single types, no null, no formats, no defaults.

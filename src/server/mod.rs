@@ -120,7 +120,10 @@ async fn with_progress<T>(
             done = &mut work => return done,
             _ = ticks.tick() => {
                 seconds += PROGRESS.as_secs_f64();
-                let message = format!("{} files searched", files.load(Ordering::Relaxed));
+                let message = match files.load(Ordering::Relaxed) {
+                    0 => "reading".to_owned(),
+                    count => format!("{count} files searched"),
+                };
                 let progress = ProgressNotificationParam::new(token.clone(), seconds).with_message(message);
                 if context.peer.notify_progress(progress).await.is_err() {
                     context.ct.cancel(); // nobody is listening any more

@@ -36,9 +36,9 @@ pub enum SkimError {
     /// The model did not load or its arithmetic failed.
     #[error("{0}")]
     Model(#[from] candle_core::Error),
-    /// The scores are not numbers.
-    #[error("the model gave scores that are not numbers")]
-    NotFinite,
+    /// The scores are not numbers, or not one for each line.
+    #[error("the model gave no usable scores")]
+    Unusable,
     /// A bug in the skimmer, caught.
     #[error("the skimmer stopped unexpectedly")]
     Panicked,
@@ -56,12 +56,12 @@ pub trait Skimmer: Send + Sync {
     fn warm_up(&self) {}
 }
 
-/// Runs a skimmer so that neither a panic nor a score that is not a number gets out of it.
+/// Runs a skimmer so that neither a panic nor an unusable score gets out of it.
 pub fn skim_safely(skimmer: &dyn Skimmer, lines: &[&str], question: &str, cancel: &CancellationToken) -> Result<LineScores, SkimError> {
     let call = std::panic::AssertUnwindSafe(|| skimmer.skim(lines, question, cancel));
     let scores = std::panic::catch_unwind(call).unwrap_or(Err(SkimError::Panicked))?;
     if scores.keep.len() != lines.len() || !scores.answer.is_finite() || scores.keep.iter().any(|score| !score.is_finite()) {
-        return Err(SkimError::NotFinite);
+        return Err(SkimError::Unusable);
     }
     Ok(scores)
 }

@@ -25,6 +25,10 @@ use crate::workspace::{Location, OpenFile};
 
 /// Lines of context, at most.
 const MOST_CONTEXT: usize = 50;
+/// A file with a longer line is not searched, so that a few huge ones cannot fill the memory.
+const LONGEST_LINE_BYTES: usize = 64_000_000;
+/// Memory of a compiled pattern, at most: compiling cannot be cancelled, and up to here takes half a second.
+const REGEX_BYTES: usize = 10_000_000;
 /// With a question, so many times the characters of a result are skimmed.
 const SKIMMED: usize = 10;
 
@@ -70,7 +74,8 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     let pattern = quote(&request.pattern);
     if collected.results.matches() == 0 {
         let place = request.path.as_ref().map_or_else(|| session.workspace.describe(), |path| quote(path));
-        let text = format!("No match for {pattern} in {place} ({} files searched).\n", collected.searched);
+        let failed = if collected.failed > 0 { format!(", {} could not be read", collected.failed) } else { String::new() };
+        let text = format!("No match for {pattern} in {place} ({} files searched{failed}).\n", collected.searched);
         return Ok(Output { text, found: false });
     }
     let results = collected.results;
@@ -78,7 +83,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         Some(question) => decide(&results.material(), question, session.skimmer.as_ref(), most, &call.cancel)?,
         None => Decision::Whole,
     };
-    Ok(Output { text: results.render(&pattern, &decision, most), found: true })
+    Ok(Output { text: results.render(&pattern, &decision, collected.failed, most), found: true })
 }
 
 /// A compiled search.
@@ -88,10 +93,11 @@ struct Search<'a> {
     cancel: &'a CancellationToken,
 }
 
-/// What a search found, and how many files it went through.
+/// What a search found, how many files it went through, and how many of them could not be read.
 struct Collected {
     results: Results,
     searched: usize,
+    failed: usize,
 }
 
 impl<'a> Search<'a> {
@@ -105,11 +111,18 @@ impl<'a> Search<'a> {
         if context > MOST_CONTEXT {
             return Err(Error::bad_argument(format!("context {context} is more than {MOST_CONTEXT}; read the file instead.")));
         }
-        if !literal && let Err(error) = regex_syntax::Parser::new().parse(pattern) {
+        // Bytes that are not UTF-8 may be searched for, as with ripgrep.
+        if !literal && let Err(error) = regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern) {
             return Err(bad_pattern(pattern, &error));
         }
         let mut builder = RegexMatcherBuilder::new();
-        builder.case_insensitive(request.ignore_case.unwrap_or(false)).fixed_strings(literal).multi_line(true).line_terminator(Some(b'\n'));
+        builder
+            .case_insensitive(request.ignore_case.unwrap_or(false))
+            .fixed_strings(literal)
+            .multi_line(true)
+            .size_limit(REGEX_BYTES)
+            .dfa_size_limit(10 * REGEX_BYTES)
+            .line_terminator(Some(b'\n'));
         let matcher = builder.build(pattern).map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim_end_matches('.');
@@ -119,51 +132,53 @@ impl<'a> Search<'a> {
     }
 
     fn everywhere(&self, session: &Session, request: &Request, call: &Call<'_>, room: usize) -> Result<Collected> {
-        let searched = AtomicUsize::new(0);
+        let (searched, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let collector = Mutex::new(Collector::new(room));
+        let collect =
+            |location: &Location, found| collector.lock().expect("no visitor panics").add(session.workspace.absolute(location), found);
         for start in session.workspace.locate(request.path.as_deref())? {
-            if session.workspace.absolute(&start).is_dir() {
-                session.workspace.walk(&start, request.glob.as_deref(), |location| {
-                    if let Ok(open) = session.workspace.open_location(&location)
-                        && let Some(found) = self.one_file(open, room)
-                    {
-                        collector.lock().expect("no visitor panics").add(session.workspace.absolute(&location), found);
-                    }
-                    let count = searched.fetch_add(1, Ordering::Relaxed) + 1;
-                    if let Some(progress) = call.progress {
-                        progress(count);
-                    }
-                    !self.cancel.is_cancelled()
-                })?;
-            } else {
-                self.named_file(session, &start, room, &collector)?;
+            if !session.workspace.absolute(&start).is_dir() {
+                // A file that was named is searched even where a walk would ignore it, and its faults are told.
+                let open = session.workspace.open_location(&start)?;
+                let (shown, bytes) = (quote(&open.shown), open.bytes);
+                match self.one_file(open, room) {
+                    Ok(Some(found)) => collect(&start, found),
+                    Ok(None) => return Err(Error::Binary { path: shown, bytes }),
+                    Err(_) if self.cancel.is_cancelled() => return Err(Error::Cancelled),
+                    Err(source) => return Err(Error::Unreadable { path: shown, source }),
+                }
                 searched.fetch_add(1, Ordering::Relaxed);
+                continue;
             }
+            session.workspace.walk(&start, request.glob.as_deref(), self.cancel, |location| {
+                let found = session.workspace.open_location(&location).map(|open| self.one_file(open, room));
+                match found {
+                    Ok(Ok(Some(found))) => collect(&location, found),
+                    Ok(Ok(None)) | Err(Error::NotFound { .. }) => {} // binary, or gone since it was listed
+                    Ok(Err(_)) | Err(_) => drop(failed.fetch_add(1, Ordering::Relaxed)),
+                }
+                let count = searched.fetch_add(1, Ordering::Relaxed) + 1;
+                if let Some(progress) = call.progress {
+                    progress(count);
+                }
+            })?;
         }
         let results = collector.into_inner().expect("no visitor panics").finish();
-        Ok(Collected { results, searched: searched.into_inner() })
+        Ok(Collected { results, searched: searched.into_inner(), failed: failed.into_inner() })
     }
 
-    /// A file that was named is searched even where a walk would ignore it, and its faults are told.
-    fn named_file(&self, session: &Session, location: &Location, room: usize, collector: &Mutex<Collector>) -> Result<()> {
-        let open = session.workspace.open_location(location)?;
-        let binary = Error::Binary { path: quote(&open.shown), bytes: open.bytes };
-        let found = self.one_file(open, room).ok_or(binary)?;
-        collector.lock().expect("no visitor panics").add(session.workspace.absolute(location), found);
-        Ok(())
-    }
-
-    /// The matches in one file, keeping `room` characters of them; `None` for a binary or unreadable file.
-    fn one_file(&self, open: OpenFile, room: usize) -> Option<FileMatches> {
+    /// The matches in one file, keeping `room` characters of them; `None` for a binary file.
+    fn one_file(&self, open: OpenFile, room: usize) -> io::Result<Option<FileMatches>> {
         let mut searcher = SearcherBuilder::new()
             .line_number(true)
             .binary_detection(BinaryDetection::quit(0))
             .before_context(self.context)
             .after_context(self.context)
+            .heap_limit(Some(LONGEST_LINE_BYTES))
             .build();
         let mut sink = Matches { search: self, room, found: FileMatches { path: open.shown, ..FileMatches::default() }, binary: false };
-        searcher.search_reader(&self.matcher, Cancellable { file: open.file, cancel: self.cancel }, &mut sink).ok()?;
-        (!sink.binary).then_some(sink.found)
+        searcher.search_reader(&self.matcher, Cancellable { file: open.file, cancel: self.cancel }, &mut sink)?;
+        Ok((!sink.binary).then_some(sink.found))
     }
 }
 
@@ -269,7 +284,9 @@ impl Collector {
             return;
         }
         self.used += found.characters();
-        self.with_text.insert(path, found);
+        if let Some(before) = self.with_text.insert(path, found) {
+            self.used -= before.characters();
+        }
         while self.used > self.room && self.with_text.len() > 1 {
             let Some((path, last)) = self.with_text.pop_last() else { return };
             self.used -= last.characters();

@@ -87,7 +87,7 @@ impl Session {
         let page =
             Page { name, lines: &lines, first: excerpt.first, total: excerpt.total, decoded_from: excerpt.text.decoded_from, read_back };
         let decision = match question {
-            Some(question) => decide(&Code::new(name, &lines), question, self.skimmer.as_ref(), self.options.most, cancel)?,
+            Some(question) => decide(&Code::new(name, &lines, excerpt.first), question, self.skimmer.as_ref(), self.options.most, cancel)?,
             None => Decision::Whole,
         };
         let all = || vec![true; lines.len()];
@@ -111,20 +111,22 @@ fn question(text: Option<&String>) -> Result<Option<FocusQuestion>> {
     text.map(|text| FocusQuestion::new(text)).transpose()
 }
 
-/// Reads a number that may have come as a string: some agents quote theirs.
+/// Reads a whole number that may have come as a string or with a fraction of zero: some agents write theirs so.
 fn lenient_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<usize>, D::Error> {
     #[derive(serde::Deserialize)]
-    #[serde(untagged, expecting = "a number from 0 up is needed where something else was given")]
+    #[serde(untagged, expecting = "a whole number from 0 up is needed")]
     enum Number {
-        Number(usize),
+        Whole(usize),
+        Fraction(f64),
         Text(String),
         Nothing(()),
     }
+    let whole = |number: f64| (number >= 0.0 && number.fract() == 0.0 && number < u32::MAX.into()).then_some(number as usize);
+    let wrong = |what: String| serde::de::Error::custom(format!("{what} is not a whole number from 0 up"));
     match serde::Deserialize::deserialize(deserializer)? {
-        Number::Number(number) => Ok(Some(number)),
-        Number::Text(text) => {
-            text.trim().parse().map(Some).map_err(|_| serde::de::Error::custom(format!("{} is not a number", crate::error::quote(&text))))
-        }
+        Number::Whole(number) => Ok(Some(number)),
+        Number::Fraction(number) => whole(number).map(Some).ok_or_else(|| wrong(number.to_string())),
+        Number::Text(text) => text.trim().parse().map(Some).map_err(|_| wrong(crate::error::quote(&text))),
         Number::Nothing(()) => Ok(None),
     }
 }

@@ -39,6 +39,6 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     let question = question(request.context_focus_question.as_ref())?;
     let open = session.workspace.open_file(&request.path)?;
     let name = open.shown.clone();
-    let excerpt = text::read(open, request.start_line, request.end_line)?;
+    let excerpt = text::read(open, request.start_line, request.end_line, &call.cancel)?;
     session.show(&name, &excerpt, question.as_ref(), session.read_back(), &call.cancel)
 }

@@ -14,7 +14,7 @@ use cap_fs_ext::OpenOptionsSyncExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result, one_line, quote};
 
 /// Linux refuses longer paths itself (PATH_MAX); refusing them here keeps them out of every message.
 const LONGEST_PATH: usize = 4096;
@@ -54,16 +54,23 @@ pub struct OpenFile {
 }
 
 impl Workspace {
-    /// Opens the roots.
+    /// Opens the roots; one inside another adds nothing and is dropped.
     ///
     /// # Errors
     /// One that does not exist or is not a directory.
     pub fn open<P: AsRef<Path>>(roots: &[P]) -> Result<Self> {
-        let roots = roots.iter().map(|root| Root::open(root.as_ref())).collect::<Result<Vec<_>>>()?;
-        if roots.is_empty() {
+        let mut opened: Vec<Root> = Vec::new();
+        for root in roots {
+            let root = Root::open(root.as_ref())?;
+            if !opened.iter().any(|other| root.path.starts_with(&other.path)) {
+                opened.retain(|other| !other.path.starts_with(&root.path));
+                opened.push(root);
+            }
+        }
+        if opened.is_empty() {
             return Err(Error::bad_argument("At least one root is needed; give --root DIR."));
         }
-        Ok(Self { roots })
+        Ok(Self { roots: opened })
     }
 
     /// The roots as they appear in messages.
@@ -86,7 +93,7 @@ impl Workspace {
         }
         Err(match first {
             Some(error @ Error::OutsideRoots { .. }) => error,
-            _ => self.not_found(path),
+            _ => self.not_found(path, true),
         })
     }
 
@@ -138,12 +145,13 @@ impl Workspace {
                 Err(_) => {}
             }
         }
-        Err(if outside { self.outside(path) } else { self.not_found(path) })
+        Err(if outside { self.outside(path) } else { self.not_found(path, true) })
     }
 
     /// The path to show for a place.
     pub fn show(&self, location: &Location) -> String {
-        if self.roots.len() == 1 { location.relative.display().to_string() } else { self.absolute(location).display().to_string() }
+        let path = if self.roots.len() == 1 { location.relative.clone() } else { self.absolute(location) };
+        one_line(&path.display().to_string())
     }
 
     /// The path on the file system; only for listing directories, never for opening a file.
@@ -166,9 +174,9 @@ impl Workspace {
         if path.len() > LONGEST_PATH || path.contains('\0') {
             return Err(Error::bad_argument(format!("{} cannot be a path; give one relative to the root.", quote(path))));
         }
-        let path_buf = Path::new(path);
-        if !path_buf.is_absolute() {
-            let relative = normalise(path_buf);
+        let wanted = Path::new(path);
+        if !wanted.is_absolute() {
+            let relative: PathBuf = wanted.components().filter(|component| *component != Component::CurDir).collect();
             return Ok((0..self.roots.len()).map(|root| Location { root, relative: relative.clone() }).collect());
         }
         let inside = |p: &Path| {
@@ -177,9 +185,7 @@ impl Workspace {
                 Some(vec![Location { root, relative }])
             })
         };
-        inside(&normalise(path_buf))
-            .or_else(|| inside(&path_buf.canonicalize().ok()?)) // a root reached through a link
-            .ok_or_else(|| self.outside(path))
+        inside(wanted).or_else(|| inside(&resolve_existing(wanted)?)).ok_or_else(|| self.outside(path))
     }
 
     fn classify(&self, shown: &str, error: io::Error) -> Error {
@@ -187,7 +193,7 @@ impl Workspace {
         match error.kind() {
             _ if is_escape(&error) => self.outside(shown),
             _ if error.raw_os_error() == Some(ENXIO) => Error::NotRegular(quote(shown)),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => self.not_found(shown),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => self.not_found(shown, false),
             _ => Error::Unreadable { path: quote(shown), source: error },
         }
     }
@@ -196,10 +202,12 @@ impl Workspace {
         Error::OutsideRoots { path: quote(path), roots: self.describe() }
     }
 
-    fn not_found(&self, path: &str) -> Error {
-        let hint = match self.same_name(path).as_slice() {
+    /// `search`: whether to look for a file of the same name, which takes a walk.
+    fn not_found(&self, path: &str, search: bool) -> Error {
+        let found = if search { self.same_name(path) } else { Vec::new() };
+        let hint = match found.as_slice() {
             [] => "; paths are relative to the root, and grep finds files by their text".to_owned(),
-            found => format!("; did you mean {}?", found.join(" or ")).trim_end_matches('?').to_owned(),
+            found => format!("; did you mean {}", found.join(" or ")),
         };
         Error::NotFound { path: quote(path), roots: self.describe(), hint }
     }
@@ -224,17 +232,10 @@ fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
-/// Drops `.` components, and `..` where the component before it can be dropped with it.
-fn normalise(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir if matches!(out.components().next_back(), Some(Component::Normal(_))) => {
-                out.pop();
-            }
-            other => out.push(other),
-        }
-    }
-    out
+/// A path with the links of its existing part followed: how a root is recognised that is reached by another name.
+fn resolve_existing(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find_map(|ancestor| {
+        let rest = path.strip_prefix(ancestor).ok()?;
+        Some(ancestor.canonicalize().ok()?.join(rest))
+    })
 }

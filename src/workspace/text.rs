@@ -1,10 +1,11 @@
 //! Bytes to lines. A line is what ends in `\n`, kept with its terminator; nothing is added, trimmed or converted but the encoding.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 
 use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
 use encoding_rs_io::DecodeReaderBytesBuilder;
+use tokio_util::sync::CancellationToken;
 
 use super::OpenFile;
 use crate::error::{Error, Result, quote};
@@ -71,7 +72,7 @@ pub struct Excerpt {
 ///
 /// # Errors
 /// A binary file, a file or range that is too large, a range that is empty or begins beyond the end.
-pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>) -> Result<Excerpt> {
+pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>, cancel: &CancellationToken) -> Result<Excerpt> {
     let from = start.unwrap_or(1);
     if from == 0 {
         return Err(Error::bad_argument("start_line counts from 1."));
@@ -87,7 +88,7 @@ pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>) -> Res
         if start.is_none() && end.is_none() {
             return Err(needs_range(&open));
         }
-        return read_range(open, from, end.unwrap_or(usize::MAX));
+        return read_range(open, from, end.unwrap_or(usize::MAX), cancel);
     }
     let mut bytes = Vec::with_capacity(open.bytes as usize + 1);
     open.file.by_ref().take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&open.shown, error))?;
@@ -113,12 +114,19 @@ fn needs_range(open: &OpenFile) -> Error {
 }
 
 /// A range of a file too large to hold: one pass, keeping only the lines asked for.
-fn read_range(open: OpenFile, from: usize, end: usize) -> Result<Excerpt> {
+fn read_range(mut open: OpenFile, from: usize, end: usize, cancel: &CancellationToken) -> Result<Excerpt> {
     let unreadable = |source: io::Error| Error::Unreadable { path: quote(&open.shown), source };
+    let binary = || Error::Binary { path: quote(&open.shown), bytes: open.bytes };
+    let mut mark = [0; 2];
+    open.file.read_exact(&mut mark).and_then(|()| open.file.seek(SeekFrom::Start(0))).map_err(unreadable)?;
+    let marked = utf16_mark(&mark);
     let utf8 = DecodeReaderBytesBuilder::new().bom_sniffing(true).utf8_passthru(true).build(open.file);
     let mut reader = BufReader::with_capacity(1 << 16, utf8);
     let (mut kept, mut number, mut ended) = (Vec::new(), 0usize, true);
     loop {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
         let buffer = reader.fill_buf().map_err(unreadable)?;
         if buffer.is_empty() {
             break;
@@ -131,10 +139,11 @@ fn read_range(open: OpenFile, from: usize, end: usize) -> Result<Excerpt> {
         ended = newline;
         if (from..=end).contains(&number) {
             if kept.len() + length > LARGEST as usize {
+                let megabytes = LARGEST / 1_000_000;
+                let advice = if number == from { "this line cannot be shown" } else { "ask for fewer lines" };
                 return Err(Error::bad_argument(format!(
-                    "Lines {from}-{number} of {} are more than {} MB; ask for fewer lines.",
-                    quote(&open.shown),
-                    LARGEST / 1_000_000
+                    "Lines {from}-{number} of {} are more than {megabytes} MB; {advice}.",
+                    quote(&open.shown)
                 )));
             }
             kept.extend_from_slice(&buffer[..length]);
@@ -144,17 +153,23 @@ fn read_range(open: OpenFile, from: usize, end: usize) -> Result<Excerpt> {
     if from > number {
         return Err(Error::BeyondEnd { path: quote(&open.shown), start: from, total: number });
     }
-    let text = decode(kept).ok_or_else(|| Error::Binary { path: quote(&open.shown), bytes: open.bytes })?;
+    let decoded = decode(kept).ok_or_else(binary)?;
+    let text = Text { decoded_from: marked.map(encoding_rs::Encoding::name).or(decoded.decoded_from), ..decoded };
     Ok(Excerpt { text, first: from - 1, total: number })
+}
+
+/// The encoding that a byte order mark names.
+fn utf16_mark(bytes: &[u8]) -> Option<&'static encoding_rs::Encoding> {
+    match bytes {
+        [0xff, 0xfe, ..] => Some(UTF_16LE),
+        [0xfe, 0xff, ..] => Some(UTF_16BE),
+        _ => None,
+    }
 }
 
 /// Text in UTF-8, in UTF-16 with or without a mark, or in Latin-1 (as Windows-1252, its superset); `None` for anything else.
 pub fn decode(bytes: Vec<u8>) -> Option<Text> {
-    let utf16 = match &bytes[..bytes.len().min(2)] {
-        [0xff, 0xfe] => Some(UTF_16LE),
-        [0xfe, 0xff] => Some(UTF_16BE),
-        _ => unmarked_utf16(&bytes),
-    };
+    let utf16 = utf16_mark(&bytes).or_else(|| unmarked_utf16(&bytes));
     if let Some(encoding) = utf16 {
         let (content, failed) = encoding.decode_with_bom_removal(&bytes);
         return (!failed).then(|| Text { decoded_from: Some(encoding.name()), ..Text::new(content.into_owned()) });

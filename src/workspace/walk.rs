@@ -1,32 +1,38 @@
 //! Listing files as ripgrep does: .gitignore and its kin respected, hidden files left out, links not followed.
 //!
 //! Only names come from here. Files are opened beneath their root by [`Workspace::open_location`], so that a name which has turned into a
-//! link meanwhile leads nowhere. Ignore files above a root are honoured as ripgrep honours them: they can hide files, never show any.
+//! link meanwhile leads nowhere. Ignore files above a root, and the user's own, are read as ripgrep reads them; they decide which names are
+//! listed, and nothing of their text goes further.
 
 use std::path::Path;
-use std::sync::Mutex;
 
 use ignore::overrides::OverrideBuilder;
 use ignore::{WalkBuilder, WalkState};
+use tokio_util::sync::CancellationToken;
 
 use super::{Location, Workspace};
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result, quote, shorten};
 
 /// Entries looked at, at most, to suggest another file for one that does not exist.
 const SUGGESTION_ENTRIES: usize = 20_000;
 
 impl Workspace {
-    /// Calls `visit` on every file beneath `start` in parallel and in no order, until it returns false.
+    /// Calls `visit` on every file beneath `start` in parallel and in no order, until the call is cancelled.
     ///
     /// `glob` is ripgrep's `-g`: only matching files, or all but them with a leading `!`.
     ///
     /// # Errors
     /// A glob that cannot be parsed.
-    pub fn walk(&self, start: &Location, glob: Option<&str>, visit: impl Fn(Location) -> bool + Sync) -> Result<()> {
+    pub fn walk(&self, start: &Location, glob: Option<&str>, cancel: &CancellationToken, visit: impl Fn(Location) + Sync) -> Result<()> {
         let from = self.absolute(start);
         let mut builder = WalkBuilder::new(&from);
         if let Some(glob) = glob {
-            let bad = |error| Error::bad_argument(format!("The glob {} is not valid: {error}.", quote(glob)));
+            let bad = |error| match error {
+                ignore::Error::Glob { err, .. } => {
+                    Error::bad_argument(format!("The glob {} is not valid: {}.", quote(glob), shorten(&err)))
+                }
+                other => Error::bad_argument(format!("The glob {} is not valid: {}.", quote(glob), shorten(&other.to_string()))),
+            };
             let mut overrides = OverrideBuilder::new(&from);
             overrides.add(glob).map_err(bad)?;
             builder.overrides(overrides.build().map_err(bad)?);
@@ -34,12 +40,17 @@ impl Workspace {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(12);
         builder.threads(threads).build_parallel().run(|| {
             Box::new(|entry| {
+                if cancel.is_cancelled() {
+                    return WalkState::Quit;
+                }
                 let Ok(entry) = entry else { return WalkState::Continue }; // unreadable directories are passed over, as their files would be
                 if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                     return WalkState::Continue;
                 }
-                let go_on = self.beneath(start, entry.path()).is_none_or(&visit);
-                if go_on { WalkState::Continue } else { WalkState::Quit }
+                if let Some(location) = self.beneath(start, entry.path()) {
+                    visit(location);
+                }
+                WalkState::Continue
             })
         });
         Ok(())
@@ -63,17 +74,5 @@ impl Workspace {
             }
         }
         found
-    }
-
-    /// Files beneath `start`, sorted by path; for callers that need them all at once.
-    pub fn files(&self, start: &Location, glob: Option<&str>) -> Result<Vec<Location>> {
-        let found = Mutex::new(Vec::new());
-        self.walk(start, glob, |location| {
-            found.lock().expect("no visitor panics").push(location);
-            true
-        })?;
-        let mut found = found.into_inner().expect("no visitor panics");
-        found.sort_by(|a, b| a.relative.cmp(&b.relative));
-        Ok(found)
     }
 }

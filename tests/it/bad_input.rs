@@ -52,8 +52,8 @@ fn cases() -> Vec<(&'static str, Value, &'static str)> {
         ("read_file", json!({ "path": "text.txt", "start_line": 3 }), "start_line 3 is beyond the end of \"text.txt\", which has 2 lines"),
         ("read_file", json!({ "path": "text.txt", "start_line": 2, "end_line": 1 }), "comes before start_line 2"),
         ("read_file", json!({ "path": "text.txt", "start_line": 0 }), "counts from 1"),
-        ("read_file", json!({ "path": "text.txt", "start_line": -1 }), "The arguments of read_file are not right"),
-        ("read_file", json!({ "path": "text.txt", "start_line": "x" }), "\"x\" is not a number"),
+        ("read_file", json!({ "path": "text.txt", "start_line": -1 }), "start_line: -1 is not a whole number"),
+        ("read_file", json!({ "path": "text.txt", "start_line": "x" }), "\"x\" is not a whole number"),
         ("read_file", json!({ "path": "text.txt", "lines": 2 }), "unknown field `lines`"),
         ("read_file", json!({ long.as_str(): 1 }), "unknown field"),
         ("read_file", json!({}), "missing field `path`"),
@@ -70,6 +70,9 @@ fn cases() -> Vec<(&'static str, Value, &'static str)> {
         ("grep", json!({ "pattern": "(((((x{999}){999}){999}){999}){999})" }), "cannot be searched for"),
         ("grep", json!({ "pattern": long, "literal": true }), "cannot be searched for"),
         ("grep", json!({ "pattern": "x", "glob": "a{b" }), "The glob \"a{b\" is not valid"),
+        ("grep", json!({ "pattern": "x", "glob": "{".repeat(1_000_000) }), "is not valid"),
+        ("read_file", json!({ "path": "text.txt", "a\nb": 1 }), "unknown field"),
+        ("read_file", json!({ "path": "no\n⋮ 2-9" }), "There is no file"),
         ("grep", json!({ "pattern": "x", "path": "missing" }), "There is no file \"missing\""),
         ("grep", json!({ "pattern": "root", "path": "/etc" }), "is outside the root"),
         ("grep", json!({ "pattern": "root", "path": "etc" }), "is outside the root"),
@@ -109,6 +112,8 @@ async fn a_file_without_permission_is_named_as_such() {
 async fn quoted_numbers_and_nulls_are_taken_as_meant() {
     let directory = bad_directory();
     let client = Client::start(directory.path(), eras()[1].clone()).await;
+    let arguments = json!({ "path": "text.txt", "start_line": 2.0 });
+    assert_eq!(client.text("read_file", arguments).await, "two\n");
     let arguments = json!({ "path": "text.txt", "start_line": "2", "end_line": null, "context_focus_question": null });
     assert_eq!(client.text("read_file", arguments).await, "two\n");
 }

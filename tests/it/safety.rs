@@ -65,10 +65,19 @@ async fn links_inside_the_root_are_followed_and_others_are_not() {
     symlink(root.path().canonicalize().expect("a path").join("a/f.txt"), root.path().join("absolute")).expect("linked");
     symlink(root.path().canonicalize().expect("a path").join("a"), root.path().join("folder")).expect("linked");
     let client = Client::start(root.path(), eras()[0].clone()).await;
+    std::fs::create_dir_all(root.path().join("b/deep")).expect("created");
+    std::fs::write(root.path().join("b/x"), "of b\n").expect("written");
+    std::fs::write(root.path().join("a/x"), "of a\n").expect("written");
+    symlink("../b/deep", root.path().join("a/link")).expect("linked");
     let absolute = root.path().join("a/../a/./f.txt").display().to_string();
     for path in ["a/f.txt", "./a//f.txt", "a/../relative", "relative", "absolute", "folder/f.txt", absolute.as_str()] {
         assert_eq!(client.text("read_file", json!({ "path": path })).await, "text\n", "{path}");
     }
+    assert_eq!(client.text("read_file", json!({ "path": "a/link/../x" })).await, "of b\n", "`..` goes up from where a link leads");
+    let linked_root = tempfile::tempdir().expect("a directory");
+    symlink(root.path(), linked_root.path().join("other")).expect("linked");
+    let by_other_name = linked_root.path().join("other/missing.rs").display().to_string();
+    assert!(client.call("read_file", json!({ "path": by_other_name })).await.text.contains("There is no file"));
     assert_eq!(client.text("grep", json!({ "pattern": "tex" })).await, "a/f.txt\n1:text\n");
     assert_eq!(client.text("grep", json!({ "pattern": "tex", "path": "folder" })).await, "a/f.txt\n1:text\n");
 }
@@ -82,6 +91,10 @@ async fn several_roots_are_searched_in_order_and_shown_with_absolute_paths() {
     assert_eq!(client.text("read_file", json!({ "path": "only_two.txt" })).await, "second\n");
     let shown = two.path().canonicalize().expect("a path").join("only_two.txt");
     assert_eq!(client.text("grep", json!({ "pattern": "sec" })).await, format!("{}\n1:second\n", shown.display()));
+    std::fs::create_dir(two.path().join("in")).expect("created");
+    let inner = two.path().join("in").display().to_string();
+    let overlapping = codeskim(Path::new("/"), &["--root", &inner, "--root", &second, "grep", "sec"]);
+    assert_eq!(overlapping.stdout, "only_two.txt\n1:second\n", "{overlapping:?}");
     let answer = client.call("read_file", json!({ "path": "/etc/hostname" })).await;
     assert!(answer.is_error && answer.text.contains("is outside the roots"), "{answer:?}");
 }

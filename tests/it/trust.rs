@@ -118,7 +118,7 @@ enum Broken {
 impl Skimmer for Broken {
     fn skim(&self, lines: &[&str], _: &str, _: &CancellationToken) -> Result<LineScores, SkimError> {
         let keep = match self {
-            Self::Error => return Err(SkimError::NotFinite),
+            Self::Error => return Err(SkimError::Unusable),
             Self::Panic => panic!("a bug"),
             Self::NotANumber => vec![f32::NAN; lines.len()],
             Self::TooFew => Vec::new(),

@@ -28,7 +28,7 @@ const VOCABULARY: &str = include_str!("../../../models/embedded/vocab.txt");
 
 /// Lines the model reads at once: the most it was trained on.
 pub const WINDOW: usize = 384;
-/// Lines a window shares with the next one; each line is scored where it is farther from the window's edge.
+/// Lines a window shares with the one before it, at least; the scores change hands half way, far from both windows' edges.
 const OVERLAP: usize = 96;
 
 /// `models/embedded/config.json`, as the trainer writes it.

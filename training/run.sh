@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Makes the shipped weights from nothing. Steps whose output is there are passed over, so that a run that was cut off goes on.
+#   training/run.sh WORK_DIR
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+work=$(cd "$1" && pwd)
+[ -d "$work/venv" ] || { python3 -m venv "$work/venv" && "$work/venv/bin/pip" install -q -r "$here/requirements.txt"; }
+python="$work/venv/bin/python3"
+[ -f "$work/labelled.jsonl" ] || "$python" "$here/fetch.py" --all-packages --cache "$work/packages" --out "$work/labelled.jsonl"
+[ -f "$work/mined.jsonl" ] || "$python" "$here/mine.py" "$work/packages" "$work/mined.jsonl"
+[ -f "$work/init.npz" ] || "$python" "$here/vocabulary.py" "$work/mined.jsonl" "$work"
+"$python" "$here/train.py" "$work" pretrain --minutes 32
+"$python" "$here/train.py" "$work" finetune --minutes 26
+"$python" "$here/export.py" "$work" "$work/finetune.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"

@@ -15,6 +15,8 @@ use super::{Piece, pieces};
 const SHORT: usize = 8;
 /// Nodes nested deeper are kept whole: no code that people write goes there, and the stack is not endless.
 const DEEPEST: usize = 400;
+/// Rounds of completion; more than three are rare, and [`repair`] has the last word.
+const ROUNDS: usize = 4;
 /// Rounds of closing gaps around what does not parse, before the whole text is shown.
 const REPAIRS: usize = 8;
 /// Texts of more lines are not repaired.
@@ -31,8 +33,14 @@ fn rows(node: Node<'_>) -> Range<usize> {
 
 /// Extends `kept` to whole statements with their headers and closers.
 pub fn complete(tree: &Tree, kept: &mut [bool]) {
-    let wanted = Wanted::new(kept);
-    visit(tree.root_node(), &wanted, kept, 0);
+    // A line that came along may also close or open something else, as `) {` does: then that is wanted too.
+    for _ in 0..ROUNDS {
+        let before = kept.to_vec();
+        visit(tree.root_node(), &Wanted::new(&before), kept, 0);
+        if before == kept {
+            return;
+        }
+    }
 }
 
 /// The lines that were picked, for quick look-ups by range.
@@ -111,9 +119,14 @@ fn is_delimiter(node: Node<'_>) -> bool {
     matches!(node.kind(), "jsx_opening_element" | "jsx_closing_element" | "string_start" | "string_end" | "php_tag")
 }
 
-/// What stands between children; in a C++ class also the colon of `private:`.
+/// What stands between children: also the colon of a C++ `private:`, but not the semicolon that ends the constants of a Java enum.
 fn is_separator(node: Node<'_>, parent: Node<'_>) -> bool {
-    matches!(node.kind(), "," | ";") || node.kind() == ":" && parent.kind() == "field_declaration_list"
+    match node.kind() {
+        "," => true,
+        ";" => parent.kind() != "enum_body_declarations",
+        ":" => parent.kind() == "field_declaration_list",
+        _ => false,
+    }
 }
 
 /// Closes gaps until the view parses as well as the text does; nothing can be said about a text that has errors itself, and a text too large

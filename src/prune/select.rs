@@ -9,7 +9,7 @@ const CHEAP_GAP: usize = 24;
 
 /// Picks lines and completes them (`complete` extends the flags it is given and returns the cost of the view). Among the sets at or above
 /// the threshold, the largest one that costs at most `most`; if none does, the best lines without what belongs to them.
-pub fn select(scores: &LineScores, pickable: &[bool], most: usize, mut complete: impl FnMut(&mut Vec<bool>) -> usize) -> Vec<bool> {
+pub fn select(scores: &LineScores, pickable: &[bool], most: usize, mut complete: impl FnMut(&mut [bool]) -> usize) -> Vec<bool> {
     let mut order: Vec<usize> = (0..pickable.len()).filter(|i| pickable[*i]).collect();
     order.sort_by(|a, b| scores.keep[*b].total_cmp(&scores.keep[*a]).then(a.cmp(b)));
     let above = order.iter().take_while(|i| scores.keep[**i] >= scores.thresholds.keep).count();
@@ -67,7 +67,7 @@ mod tests {
         LineScores { keep: keep.to_vec(), answer: 1.0, thresholds: Thresholds { keep: 0.5, answer: 0.5 } }
     }
 
-    fn count(kept: &mut Vec<bool>) -> usize {
+    fn count(kept: &mut [bool]) -> usize {
         kept.iter().filter(|kept| **kept).count()
     }
 
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn where_nothing_fits_the_best_lines_stay() {
-        let all = |kept: &mut Vec<bool>| {
+        let all = |kept: &mut [bool]| {
             kept.fill(true);
             100
         };

@@ -87,6 +87,7 @@ fn visit(node: Node<'_>, wanted: &Wanted, kept: &mut [bool], depth: usize) {
     let container = matches!(role, Role::Container | Role::Literal);
     let (first, last) = (node.child(0).map_or(0, |child| child.id()), node.child(node.child_count() - 1).map_or(0, |child| child.id()));
     let mut prefixes = Vec::new();
+    let mut introduces = false; // whether the child before is a kept prefix of this one
     let mut previous_end = span.start;
     for child in node.children(&mut node.walk()) {
         let own = rows(child);
@@ -99,7 +100,8 @@ fn visit(node: Node<'_>, wanted: &Wanted, kept: &mut [bool], depth: usize) {
             child_role == Role::Alternative && own.start > previous_end
         };
         previous_end = own.end - 1;
-        if optional && !wanted.any(&own) {
+        let introduced = std::mem::replace(&mut introduces, child_role == Role::Prefix && wanted.any(&own));
+        if optional && !introduced && !wanted.any(&own) {
             if child_role == Role::Prefix {
                 prefixes.push(child)
             } else {

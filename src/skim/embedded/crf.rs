@@ -72,8 +72,8 @@ mod tests {
         for path in 0..1usize << n {
             let state = |i: usize| path >> i & 1;
             let mut weight = crf.start[state(0)] + crf.end[state(n - 1)];
-            for i in 0..n {
-                weight += f64::from(emission[i]) / 2.0 * if state(i) == 1 { 1.0 } else { -1.0 };
+            for (i, emission) in emission.iter().enumerate() {
+                weight += f64::from(*emission) / 2.0 * if state(i) == 1 { 1.0 } else { -1.0 };
                 if i > 0 {
                     weight += crf.transition[state(i - 1)][state(i)];
                 }

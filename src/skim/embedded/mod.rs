@@ -138,16 +138,9 @@ impl Loaded {
 
 /// Windows that cover `0..n`, each but the last [`WINDOW`] long, neighbours sharing at least [`OVERLAP`] lines.
 fn windows(n: usize) -> Vec<std::ops::Range<usize>> {
-    let mut out = Vec::new();
-    let mut start = 0;
-    while n > 0 {
-        out.push(start..(start + WINDOW).min(n));
-        if start + WINDOW >= n {
-            break;
-        }
-        start = (start + WINDOW - OVERLAP).min(n - WINDOW.min(n));
-    }
-    out
+    let last = n.saturating_sub(WINDOW);
+    let starts = (0..last).step_by(WINDOW - OVERLAP).chain([last]);
+    starts.map(|start| start..(start + WINDOW).min(n)).filter(|window| !window.is_empty()).collect()
 }
 
 #[cfg(test)]

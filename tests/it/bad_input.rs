@@ -18,7 +18,7 @@ fn bad_directory() -> tempfile::TempDir {
     std::fs::write(at("folder/deep.rs"), "fn deep() {}\n").expect("written");
     std::fs::write(at("program"), b"\x7fELF\0\0\0").expect("written");
     std::fs::write(at("secret"), "hidden\n").expect("written");
-    std::fs::set_permissions(at("secret"), std::fs::Permissions::from_mode(0)).expect("set");
+    std::fs::set_permissions(at("secret"), std::fs::Permissions::from_mode(0o000)).expect("set");
     symlink("/etc/passwd", at("out")).expect("linked");
     symlink("/etc", at("etc")).expect("linked");
     symlink("nowhere", at("dangling")).expect("linked");

@@ -88,9 +88,12 @@ fn main() {
         assert_eq!(text.lines().count(), lines);
         std::fs::write(directory.path().join(format!("{lines}.rs")), text).expect("written");
     }
+    // The interpreter itself, past any version manager's wrapper
+    let found = Command::new("python3").args(["-c", "import sys; print(sys.executable, end='')"]).output().expect("python3");
+    let interpreter = String::from_utf8(found.stdout).expect("a path");
     let python = (0..HANDSHAKES).map(|_| {
         let began = Instant::now();
-        Command::new("python3").args(["-c", "pass"]).status().expect("python3");
+        Command::new(&interpreter).args(["-c", "pass"]).status().expect("python3");
         began.elapsed().as_secs_f64() * 1000.0
     });
     let python = median(python.collect());

@@ -59,7 +59,7 @@ def pytest(log):
 
 def cargo_test(log):
     failed = []
-    log.add("   Compiling app v0.1.0 (/work/app)", "    Finished `test` profile in 12.31s", "     Running unittests src/lib.rs", "")
+    log.add("   Compiling app v0.1.0 (/app)", "    Finished `test` profile in 12.31s", "     Running unittests src/lib.rs", "")
     for name, fails in log.plan():
         module = name.split("_")[0]
         log.add(f"test {module}::tests::{name} ... {'FAILED' if fails else 'ok'}", of=len(failed) if fails else None)

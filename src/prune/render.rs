@@ -79,63 +79,95 @@ pub fn room(most: usize) -> usize {
 pub fn page(page: &Page<'_>, kept: &[bool], status: Status<'_>, most: usize) -> String {
     let exact = page.lines.concat();
     let plain = matches!(status, Status::Exact) && page.decoded_from.is_none() && !kept.contains(&false);
-    let budget = room(most);
     let alone = page.lines.len() == 1;
-    let longest = if alone { budget.saturating_sub(MARK) } else { LONGEST_LINE.min(budget) };
+    let longest = if alone { room(most).saturating_sub(MARK) } else { LONGEST_LINE.min(room(most)) };
     if plain && exact.chars().count() <= most && (alone || !page.lines.iter().any(|line| is_long(line, longest))) {
         return exact;
     }
-    let marker = marker(page.lines);
-    let (mut body, mut length, mut shown, mut cut, mut gaps) = (String::new(), 0, 0, 0, 0);
-    let mut add = |text: &str| {
-        length += text.chars().count();
-        let room = length <= budget;
-        if room {
-            body.push_str(text);
+    let body = Body::write(page, kept, longest, room(most));
+    format!("{}: {}\n{}", title(page), notes(page, &body, status, longest, most).join(" "), body.text)
+}
+
+/// The lines and gaps of a page.
+struct Body {
+    text: String,
+    marker: String,
+    /// Lines shown, and how many of them were cut.
+    shown: usize,
+    cut: usize,
+    gaps: usize,
+    /// Whether the room ended before the kept lines did.
+    stopped: bool,
+}
+
+impl Body {
+    fn write(page: &Page<'_>, kept: &[bool], longest: usize, room: usize) -> Self {
+        let mut body = Self { text: String::new(), marker: marker(page.lines), shown: 0, cut: 0, gaps: 0, stopped: false };
+        let mut length = 0;
+        let mut fits = |text: &str| {
+            length += text.chars().count();
+            length <= room
+        };
+        let stopped_at = pieces(kept).into_iter().find_map(|piece| match piece {
+            Piece::Gap(gap) => {
+                let line = body.gap_line(page, &gap);
+                if !fits(&line) {
+                    return Some(gap.start);
+                }
+                body.text.push_str(&line);
+                body.gaps += 1;
+                None
+            }
+            Piece::Lines(mut range) => range.find(|i| {
+                let (line, was_cut) = cut_line(page.lines[*i], longest, 0..0);
+                if !fits(&line) {
+                    return true;
+                }
+                body.text.push_str(&line);
+                body.shown += 1;
+                body.cut += usize::from(was_cut);
+                false
+            }),
+        });
+        if let Some(from) = stopped_at {
+            let rest = body.gap_line(page, &(from..page.lines.len()));
+            body.text.push_str(&rest);
+            body.gaps += 1;
+            body.stopped = true;
         }
-        room
-    };
-    let gap_line = |gap: &Range<usize>| format!("{marker} {}\n", numbers(page.first, gap));
-    let stopped = pieces(kept).into_iter().find_map(|piece| match piece {
-        Piece::Gap(gap) => {
-            gaps += 1;
-            (!add(&gap_line(&gap))).then_some(gap.start)
-        }
-        Piece::Lines(mut range) => range.find(|i| {
-            let (line, was_cut) = cut_line(page.lines[*i], longest, 0..0);
-            let room = add(&line);
-            cut += usize::from(room && was_cut);
-            shown += usize::from(room);
-            !room
-        }),
-    });
-    if let Some(from) = stopped {
-        body.push_str(&gap_line(&(from..page.lines.len())));
-        gaps += 1;
+        body
     }
+
+    fn gap_line(&self, page: &Page<'_>, gap: &Range<usize>) -> String {
+        format!("{} {}\n", self.marker, numbers(page.first, gap))
+    }
+}
+
+/// What the header says, sentence by sentence.
+fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most: usize) -> Vec<String> {
+    let lines = page.lines.len();
     let mut notes = Vec::new();
     match status {
-        Status::Pruned => notes.push(format!("{shown} of {} lines.", page.lines.len())),
-        Status::Unanswered => {
-            notes.push(format!("nothing in these {} lines seems to answer the question; this is their outline.", page.lines.len()))
-        }
+        Status::Unanswered => notes.push(format!("nothing in these {lines} lines seems to answer the question; this is their outline.")),
         Status::Failed(error) => notes.push(format!("the skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string()))),
-        Status::Exact if stopped.is_some() => notes.push(format!("{shown} of {} lines.", page.lines.len())),
+        Status::Pruned => notes.push(format!("{} of {lines} lines.", body.shown)),
+        Status::Exact if body.stopped => notes.push(format!("{} of {lines} lines.", body.shown)),
         Status::Exact => {}
     }
-    if stopped.is_some() {
+    if body.stopped {
         notes.push(format!("Stopped at {most} characters."));
     }
     if let Some(encoding) = page.decoded_from {
         notes.push(format!("Decoded from {encoding}."));
     }
-    if cut > 0 {
-        notes.push(format!("{MARKER} + = a line cut at {longest} characters{}.", if alone { "" } else { "; read it alone to see more" }));
+    if body.cut > 0 {
+        let more = if lines == 1 { "" } else { "; read it alone to see more" };
+        notes.push(format!("{MARKER} + = a line cut at {longest} characters{more}."));
     }
-    if gaps > 0 {
-        notes.push(format!("{marker} = lines left out; {}.", page.read_back));
+    if body.gaps > 0 {
+        notes.push(format!("{} = lines left out; {}.", body.marker, page.read_back));
     }
-    format!("{}: {}\n{body}", title(page), notes.join(" "))
+    notes
 }
 
 /// The page's name, with the range when it is not the whole file.

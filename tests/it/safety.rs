@@ -37,7 +37,7 @@ async fn a_link_swapped_during_the_call_never_leads_outside() {
     std::thread::scope(|scope| {
         scope.spawn(|| swap(root.path(), "link", [&real, outside.path()], &stop));
         let calls = async {
-            for _ in 0..400 {
+            for _ in 0..1000 {
                 let answer = client.call("read_file", json!({ "path": "link/d/f.txt" })).await;
                 assert!(!answer.text.contains("SECRET"), "{answer:?}");
                 if answer.is_error {

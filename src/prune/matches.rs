@@ -128,7 +128,11 @@ impl Results {
         let page = self.page(kept, room(most));
         let (matches, files) = (count(self.matches(), "match"), count(self.files.len(), "file"));
         let mut notes = match decision {
-            Decision::Unanswered(_) => format!("{matches} in {files}; none of them seems to answer the question."),
+            Decision::Unanswered(_) => {
+                let seen = self.files.iter().flat_map(|file| &file.lines).filter(|line| line.is_match).count();
+                let which = if seen < self.matches() { format!("the first {seen}") } else { "them".to_owned() };
+                format!("{matches} in {files}; none of {which} seems to answer the question.")
+            }
             _ => format!("{} of {matches}, in {} of {files}.", page.shown, page.shown_files),
         };
         if let Decision::Failed(error) = decision {
@@ -138,7 +142,8 @@ impl Results {
             notes.push_str(&format!(" {} could not be read.", count(failed, "file")));
         }
         if page.gaps > 0 {
-            let way = match page.full {
+            let too_many = page.full || self.files.iter().any(|file| file.lines.is_empty());
+            let way = match too_many {
                 true => "a narrower search (path, glob, a longer pattern) shows them",
                 false => "the same search without a question shows them",
             };

@@ -2,7 +2,7 @@
 
 use crate::skim::LineScores;
 
-/// Lines picked when the text answers but no line reaches the threshold: the best ones, so that the answer is never empty.
+/// Lines picked at least, when the text answers but fewer lines reach the threshold: an answer is never empty, nor a lone header.
 const FALLBACK: usize = 5;
 /// A gap whose text is this short, in characters, costs no more than its marker: `⋮ 120-347` takes 7 o200k and 8 cl100k tokens.
 const CHEAP_GAP: usize = 24;
@@ -13,7 +13,7 @@ pub fn select(scores: &LineScores, pickable: &[bool], most: usize, mut complete:
     let mut order: Vec<usize> = (0..pickable.len()).filter(|i| pickable[*i]).collect();
     order.sort_by(|a, b| scores.keep[*b].total_cmp(&scores.keep[*a]).then(a.cmp(b)));
     let above = order.iter().take_while(|i| scores.keep[**i] >= scores.thresholds.keep).count();
-    let picked = if above == 0 { FALLBACK.min(order.len()) } else { above };
+    let picked = above.max(FALLBACK).min(order.len());
     let pick = |count: usize| {
         let mut kept = vec![false; pickable.len()];
         order[..count].iter().for_each(|i| kept[*i] = true);
@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn the_threshold_picks_and_the_budget_raises_it() {
-        let pickable = [true, true, false, true, true];
-        let scores = scores(&[0.6, 0.9, 0.99, 0.2, 0.7]);
-        assert_eq!(select(&scores, &pickable, 10, count), [true, true, false, false, true]);
-        assert_eq!(select(&scores, &pickable, 2, count), [false, true, false, false, true]);
+        let pickable = [true, true, false, true, true, true, true, true];
+        let scores = scores(&[0.6, 0.9, 0.99, 0.2, 0.7, 0.8, 0.55, 0.65]);
+        assert_eq!(select(&scores, &pickable, 10, count), [true, true, false, false, true, true, true, true]);
+        assert_eq!(select(&scores, &pickable, 2, count), [false, true, false, false, false, true, false, false]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ const ROUNDS: usize = 4;
 const REPAIRS: usize = 8;
 /// Texts of more lines are not repaired.
 const LONGEST_REPAIRED: usize = 20_000;
-/// Outlines longer than this show the top level only.
+/// Lines of an outline, at most.
 const LONGEST_OUTLINE: usize = 80;
 
 /// Rows (0-based lines) of a node.
@@ -249,12 +249,14 @@ fn first_error(tree: &Tree) -> Option<usize> {
     row
 }
 
-/// The headers of everything that has a body: of all levels while that is short, else of the top level.
+/// The headers of everything that has a body: of all levels while that is short, else the first of the top level.
 pub fn outline(tree: &Tree, lines: usize) -> Vec<bool> {
     for deepest in [3, 1] {
         let mut kept = vec![false; lines];
         headers(tree.root_node(), deepest, &mut kept);
-        if deepest == 1 || kept.iter().filter(|kept| **kept).count() <= LONGEST_OUTLINE {
+        let surplus: Vec<usize> = (0..lines).filter(|line| kept[*line]).skip(LONGEST_OUTLINE).collect();
+        if deepest == 1 || surplus.is_empty() {
+            surplus.into_iter().for_each(|line| kept[line] = false);
             return kept;
         }
     }

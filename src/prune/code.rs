@@ -7,6 +7,7 @@ use tree_sitter::Tree;
 use super::language::Language;
 use super::select::is_structural;
 use super::{Material, render, structure};
+use crate::skim::LineScores;
 
 /// Outline entries of a text without grammar, at most.
 const LONGEST_OUTLINE: usize = 60;
@@ -101,7 +102,7 @@ impl Material for Code<'_> {
         }
     }
 
-    fn outline(&self) -> Vec<bool> {
+    fn outline(&self, _: &LineScores) -> Vec<bool> {
         if let Syntax::Grammar(language) = self.syntax
             && let Some(tree) = self.tree(language)
         {

@@ -7,9 +7,12 @@ use std::ops::Range;
 use super::render::{LONGEST_LINE, MARKER, cut_line};
 use super::{Decision, Material, Piece, pieces};
 use crate::error::shorten;
+use crate::skim::LineScores;
 
 /// Files named in one gap; the rest are counted.
 const NAMED: usize = 20;
+/// Lines shown where none seems to answer.
+const LIKELIEST: usize = 5;
 /// Characters of the result set aside for its header and its last gaps, at most half of it.
 const RESERVE: usize = 1600;
 /// Characters of an ordinary header.
@@ -37,6 +40,8 @@ pub struct FileMatches {
     pub lines: Vec<FoundLine>,
     /// Matching lines in the file, kept or not.
     pub matches: usize,
+    /// Whether the file turned out not to be text.
+    pub binary: bool,
 }
 
 /// Results of a search, in order of path.
@@ -131,7 +136,7 @@ impl Results {
             Decision::Unanswered(_) => {
                 let seen = self.files.iter().flat_map(|file| &file.lines).filter(|line| line.is_match).count();
                 let which = if seen < self.matches() { format!("the first {seen}") } else { "them".to_owned() };
-                format!("{matches} in {files}; none of {which} seems to answer the question.")
+                format!("{matches} in {files}; none of {which} seems to answer the question, and the likeliest are shown.")
             }
             _ => format!("{} of {matches}, in {} of {files}.", page.shown, page.shown_files),
         };
@@ -139,10 +144,10 @@ impl Results {
             notes.push_str(&format!(" The skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string())));
         }
         if failed > 0 {
-            notes.push_str(&format!(" {} could not be read.", count(failed, "file")));
+            notes.push_str(&format!(" {} could not be read as text.", count(failed, "file")));
         }
         if page.gaps > 0 {
-            let too_many = page.full || self.files.iter().any(|file| file.lines.is_empty());
+            let too_many = matches!(decision, Decision::Whole) || page.full || self.files.iter().any(|file| file.lines.is_empty());
             let way = match too_many {
                 true => "a narrower search (path, glob, a longer pattern) shows them",
                 false => "the same search without a question shows them",
@@ -193,8 +198,14 @@ impl Material for Rows<'_> {
         }
     }
 
-    fn outline(&self) -> Vec<bool> {
-        vec![false; self.lines.len()]
+    /// The likeliest matches: a wrong "none" would cost another call.
+    fn outline(&self, scores: &LineScores) -> Vec<bool> {
+        let mut best: Vec<usize> = (0..self.lines.len()).filter(|line| self.can_pick(*line)).collect();
+        best.sort_by(|a, b| scores.keep[*b].total_cmp(&scores.keep[*a]).then(a.cmp(b)));
+        let mut kept = vec![false; self.lines.len()];
+        best.into_iter().take(LIKELIEST).for_each(|line| kept[line] = true);
+        self.complete(&mut kept);
+        kept
     }
 
     /// Headings stand and fall with their lines.
@@ -329,7 +340,7 @@ mod tests {
 
     fn file(path: &str, lines: &[(usize, bool)]) -> FileMatches {
         let found = lines.iter().map(|(number, is_match)| FoundLine::new(*number, "text\n", *is_match, 0..0)).collect();
-        FileMatches { path: path.to_owned(), lines: found, matches: lines.iter().filter(|(_, is_match)| *is_match).count() }
+        FileMatches { path: path.to_owned(), lines: found, matches: lines.iter().filter(|(_, is_match)| *is_match).count(), binary: false }
     }
 
     #[test]
@@ -373,6 +384,7 @@ mod tests {
             path: "d/".repeat(1500) + &i.to_string(),
             lines: vec![FoundLine::new(1, &"x".repeat(9000), true, 0..1)],
             matches: 1,
+            binary: false,
         };
         for files in [9, 10, 11, 60] {
             let results = Results::new((0..files).map(wide).collect());

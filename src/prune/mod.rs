@@ -15,12 +15,14 @@ use std::ops::Range;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
-use crate::skim::{SkimError, Skimmer, skim_safely};
+use crate::skim::{LineScores, SkimError, Skimmer, skim_safely};
 
 /// Texts of fewer lines are never pruned.
 pub const SMALL: usize = 40;
 /// A view that costs more than this share of the whole is not worth its gaps.
 pub const WORTHWHILE: f64 = 0.8;
+/// Texts of more lines are not skimmed: it would take longer than clients wait.
+pub const LONGEST_SKIMMED: usize = 50_000;
 /// Longest focus question, in characters.
 pub const LONGEST_QUESTION: usize = 2000;
 
@@ -81,7 +83,7 @@ pub trait Material {
     /// Adds what the kept lines cannot be understood without.
     fn complete(&self, kept: &mut [bool]);
     /// What to show when nothing answers.
-    fn outline(&self) -> Vec<bool>;
+    fn outline(&self, scores: &LineScores) -> Vec<bool>;
     /// Whether a line may be picked for its own score.
     fn can_pick(&self, line: usize) -> bool;
     /// Length of the view in characters with an ordinary header.
@@ -119,6 +121,9 @@ pub fn decide(
     if lines.len() < SMALL && whole <= most {
         return Ok(Decision::Whole);
     }
+    if lines.len() > LONGEST_SKIMMED {
+        return Ok(Decision::Failed(SkimError::TooLong { lines: lines.len(), most: LONGEST_SKIMMED }));
+    }
     let scores = match skim_safely(skimmer, lines, question.as_str(), cancel) {
         Ok(scores) => scores,
         Err(SkimError::Cancelled) => return Err(Error::Cancelled),
@@ -129,7 +134,7 @@ pub fn decide(
     };
     let worth = |kept: &[bool]| whole > most || material.cost(kept) as f64 <= whole as f64 * WORTHWHILE;
     if scores.answer < scores.thresholds.answer {
-        let outline = material.outline();
+        let outline = material.outline(&scores);
         return Ok(if worth(&outline) { Decision::Unanswered(outline) } else { Decision::Whole });
     }
     let pickable: Vec<bool> = (0..lines.len()).map(|line| material.can_pick(line)).collect();

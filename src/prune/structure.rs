@@ -21,6 +21,9 @@ const ROUNDS: usize = 4;
 const REPAIRS: usize = 8;
 /// Texts of more lines are not repaired.
 const LONGEST_REPAIRED: usize = 20_000;
+/// Parts of the names of definitions that hold others, and of those that do not.
+const HOLDERS: [&str; 9] = ["class", "struct", "enum", "interface", "trait", "impl", "mod", "namespace", "union"];
+const FUNCTIONS: [&str; 4] = ["function", "method", "constructor", "macro_definition"];
 /// Lines of an outline, at most.
 const LONGEST_OUTLINE: usize = 80;
 
@@ -251,7 +254,7 @@ fn first_error(tree: &Tree) -> Option<usize> {
 
 /// The headers of everything that has a body: of all levels while that is short, else the first of the top level.
 pub fn outline(tree: &Tree, lines: usize) -> Vec<bool> {
-    for deepest in [3, 1] {
+    for deepest in [3, 2, 1] {
         let mut kept = vec![false; lines];
         headers(tree.root_node(), deepest, &mut kept);
         let surplus: Vec<usize> = (0..lines).filter(|line| kept[*line]).skip(LONGEST_OUTLINE).collect();
@@ -268,19 +271,25 @@ fn headers(node: Node<'_>, deepest: usize, kept: &mut [bool]) {
         return;
     }
     for child in node.named_children(&mut node.walk()) {
-        let definition = if matches!(child.kind(), "decorated_definition" | "export_statement" | "template_declaration") {
-            child.named_child(child.named_child_count().saturating_sub(1) as u32).unwrap_or(child)
-        } else {
-            child
-        };
-        let body = definition.child_by_field_name("body").or_else(|| {
-            let inner = definition.named_children(&mut definition.walk()).last()?;
-            (Role::of(inner.kind()) == Role::Container).then_some(inner)
-        });
-        let Some(body) = body.filter(|_| rows(definition).len() > 1) else { continue };
-        let (start, inside) = (definition.start_position().row, body.start_position().row);
-        let end = if inside > start && body.child(0).is_some_and(|first| first.is_named()) { inside } else { inside + 1 };
-        keep(kept, start..end);
-        headers(body, deepest - 1, kept);
+        if child.kind().starts_with("preproc_") || matches!(child.kind(), "declaration_list" | "linkage_specification" | "ERROR") {
+            headers(child, deepest, kept); // include guards and namespaces' bodies stand for what is in them
+            continue;
+        }
+        let wrapped = matches!(child.kind(), "decorated_definition" | "export_statement" | "template_declaration");
+        let inner = child.named_child(child.named_child_count().saturating_sub(1) as u32).filter(|_| wrapped);
+        let definition = inner.unwrap_or(child);
+        let named = |words: &[&str]| words.iter().any(|word| definition.kind().contains(word));
+        let (holder, function) = (named(&HOLDERS), named(&FUNCTIONS));
+        if rows(definition).len() == 1 || !(holder || function) {
+            continue;
+        }
+        let container = |node: &Node<'_>| Role::of(node.kind()) == Role::Container;
+        let body = definition.child_by_field_name("body").or_else(|| definition.named_children(&mut definition.walk()).find(container));
+        let start = definition.start_position().row;
+        let inside = body.map_or(start + 1, |body| body.start_position().row);
+        keep(kept, start..inside.max(start + 1));
+        if let Some(body) = body.filter(|_| holder) {
+            headers(body, deepest - 1, kept);
+        }
     }
 }

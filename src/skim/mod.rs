@@ -39,6 +39,14 @@ pub enum SkimError {
     /// The scores are not numbers, or not one for each line.
     #[error("the model gave no usable scores")]
     Unusable,
+    /// More lines than can be scored while somebody waits.
+    #[error("{lines} lines are too many to skim, ask for {most} at most")]
+    TooLong {
+        /// Lines of the text.
+        lines: usize,
+        /// Lines that would do.
+        most: usize,
+    },
     /// A bug in the skimmer, caught.
     #[error("the skimmer stopped unexpectedly")]
     Panicked,

@@ -74,7 +74,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     let pattern = quote(&request.pattern);
     if collected.results.matches() == 0 {
         let place = request.path.as_ref().map_or_else(|| session.workspace.describe(), |path| quote(path));
-        let failed = if collected.failed > 0 { format!(", {} could not be read", collected.failed) } else { String::new() };
+        let failed = if collected.failed > 0 { format!(", {} could not be read as text", collected.failed) } else { String::new() };
         let text = format!("No match for {pattern} in {place} ({} files searched{failed}).\n", collected.searched);
         return Ok(Output { text, found: false });
     }
@@ -142,8 +142,8 @@ impl<'a> Search<'a> {
                 let open = session.workspace.open_location(&start)?;
                 let (shown, bytes) = (quote(&open.shown), open.bytes);
                 match self.one_file(open, room) {
-                    Ok(Some(found)) => collect(&start, found),
-                    Ok(None) => return Err(Error::Binary { path: shown, bytes }),
+                    Ok(found) if found.binary => return Err(Error::Binary { path: shown, bytes }),
+                    Ok(found) => collect(&start, found),
                     Err(_) if self.cancel.is_cancelled() => return Err(Error::Cancelled),
                     Err(source) => return Err(Error::Unreadable { path: shown, source }),
                 }
@@ -153,9 +153,10 @@ impl<'a> Search<'a> {
             session.workspace.walk(&start, request.glob.as_deref(), self.cancel, |location| {
                 let found = session.workspace.open_location(&location).map(|open| self.one_file(open, room));
                 match found {
-                    Ok(Ok(Some(found))) => collect(&location, found),
-                    Ok(Ok(None)) | Err(Error::NotFound { .. }) => {} // binary, or gone since it was listed
-                    Ok(Err(_)) | Err(_) => drop(failed.fetch_add(1, Ordering::Relaxed)),
+                    Ok(Ok(found)) if !found.binary => collect(&location, found),
+                    Ok(Ok(found)) if found.matches == 0 => {} // binary: passed over, as ripgrep does
+                    Err(Error::NotFound { .. }) => {}         // gone since it was listed
+                    _ => drop(failed.fetch_add(1, Ordering::Relaxed)),
                 }
                 let count = searched.fetch_add(1, Ordering::Relaxed) + 1;
                 if let Some(progress) = call.progress {
@@ -167,8 +168,8 @@ impl<'a> Search<'a> {
         Ok(Collected { results, searched: searched.into_inner(), failed: failed.into_inner() })
     }
 
-    /// The matches in one file, keeping `room` characters of them; `None` for a binary file.
-    fn one_file(&self, open: OpenFile, room: usize) -> io::Result<Option<FileMatches>> {
+    /// The matches in one file, keeping `room` characters of them.
+    fn one_file(&self, open: OpenFile, room: usize) -> io::Result<FileMatches> {
         let mut searcher = SearcherBuilder::new()
             .line_number(true)
             .binary_detection(BinaryDetection::quit(0))
@@ -176,9 +177,9 @@ impl<'a> Search<'a> {
             .after_context(self.context)
             .heap_limit(Some(LONGEST_LINE_BYTES))
             .build();
-        let mut sink = Matches { search: self, room, found: FileMatches { path: open.shown, ..FileMatches::default() }, binary: false };
+        let mut sink = Matches { search: self, room, found: FileMatches { path: open.shown, ..FileMatches::default() } };
         searcher.search_reader(&self.matcher, Cancellable { file: open.file, cancel: self.cancel }, &mut sink)?;
-        Ok((!sink.binary).then_some(sink.found))
+        Ok(sink.found)
     }
 }
 
@@ -217,7 +218,6 @@ struct Matches<'s, 'a> {
     /// Characters that may still be kept.
     room: usize,
     found: FileMatches,
-    binary: bool,
 }
 
 impl Matches<'_, '_> {
@@ -255,7 +255,7 @@ impl Sink for Matches<'_, '_> {
     }
 
     fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> io::Result<()> {
-        self.binary = finish.binary_byte_offset().is_some();
+        self.found.binary = finish.binary_byte_offset().is_some();
         Ok(())
     }
 }
@@ -307,7 +307,10 @@ mod tests {
 
     fn file(path: usize, size: usize) -> (PathBuf, FileMatches) {
         let line = FoundLine::new(1, &"x".repeat(size), true, 0..1);
-        (PathBuf::from(format!("{path:03}")), FileMatches { path: path.to_string(), lines: vec![line], matches: 1 })
+        (
+            PathBuf::from(format!("{path:03}")),
+            FileMatches { path: path.to_string(), lines: vec![line], matches: 1, ..FileMatches::default() },
+        )
     }
 
     proptest! {

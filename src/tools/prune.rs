@@ -25,5 +25,5 @@ pub fn run(session: &Session, request: Request, call: &Call<'_>) -> Result<Outpu
     let bytes = request.bytes.len() as u64;
     let text = decode(request.bytes).ok_or_else(|| Error::Binary { path: quote(&request.name), bytes })?;
     let excerpt = Excerpt { total: text.len(), text, first: 0 };
-    session.show(&request.name, &excerpt, Some(&question), "sed -n A,Bp on the same text shows them", &call.cancel)
+    session.show(&request.name, &excerpt, Some(&question), "sed -n A,Bp on a saved copy (tee) shows them", &call.cancel)
 }

@@ -126,9 +126,11 @@ impl Results {
             Decision::Partial(kept) | Decision::Unanswered(kept) => kept,
             Decision::Whole | Decision::Failed(_) => &all,
         };
-        let whole = self.page(&all, most);
-        if matches!(decision, Decision::Whole) && failed == 0 && whole.gaps == 0 && whole.length <= most {
-            return whole.body;
+        if matches!(decision, Decision::Whole) && failed == 0 {
+            let whole = self.page(&all, most);
+            if whole.gaps == 0 && whole.length <= most {
+                return whole.body;
+            }
         }
         let page = self.page(kept, room(most));
         let (matches, files) = (count(self.matches(), "match"), count(self.files.len(), "file"));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fetch the labelled sources from the package registries and write the labels with their text.
 
-    python3 fetch.py [--labels labels/train.jsonl] [--cache DIR] [--out labelled.jsonl] [--all-packages]
+    python3 fetch.py [--labels labels/train.jsonl labels/more.jsonl] [--cache DIR] [--out labelled.jsonl] [--all-packages]
 
 The labels hold no third-party text: each window names a package at a version, a file and its SHA-256. This script downloads
 the packages with the registries' ordinary clients (pip, cargo, npm, apt-get source) into the cache, checks every
@@ -119,7 +119,7 @@ def numbers(ranges):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--labels", type=pathlib.Path, default=HERE / "labels" / "train.jsonl")
+    parser.add_argument("--labels", type=pathlib.Path, nargs="+", default=[HERE / "labels" / "train.jsonl", HERE / "labels" / "more.jsonl"])
     parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path.home() / ".cache" / "codeskim-training")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("labelled.jsonl"))
     parser.add_argument("--all-packages", action="store_true")
@@ -133,7 +133,7 @@ def main():
                 except (RuntimeError, OSError, StopIteration) as error:
                     print(f"skipped {registry} {name} {version}: {error}", file=sys.stderr)
     with args.out.open("w") as out:
-        for row in map(json.loads, args.labels.open()):
+        for row in (json.loads(line) for labels in args.labels for line in labels.open()):
             key = row["registry"], row["package"], row["version"]
             if key in failed:
                 continue

@@ -1,13 +1,19 @@
 //! Commands and their arguments, turned into the same requests that the server makes.
 
-use std::io::{self, IsTerminal, Read, Write};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, BufReader, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use codeskim::error::{Error, Result, quote};
+use codeskim::eval::{self, report};
+use codeskim::prune::Limits;
 use codeskim::server::Server;
+use codeskim::skim::bm25::Bm25;
+use codeskim::skim::embedded::Embedded;
+use codeskim::skim::{Keep, Skimmer};
 use codeskim::tools::{Call, Options, Output, Session, grep, head, prune, read_file};
 
 /// How long calls may take to end after the client has gone.
@@ -27,8 +33,14 @@ pub struct Cli {
     #[arg(long = "root", value_name = "DIR", global = true)]
     roots: Vec<PathBuf>,
     /// Longest result, in characters
-    #[arg(long, value_name = "N", default_value_t = Options::default().most, value_parser = at_least_1000, global = true)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().most, value_parser = at_least_1000, global = true)]
     max_chars: usize,
+    /// Longest pruned result, in tokens (o200k): the best lines that fit
+    #[arg(long, value_name = "N", value_parser = at_least_100, global = true)]
+    budget: Option<usize>,
+    /// How much a question keeps
+    #[arg(long, value_enum, default_value_t = KeepName::Balanced, global = true)]
+    keep: KeepName,
 }
 
 #[derive(Subcommand)]
@@ -85,6 +97,75 @@ enum Command {
         #[arg(long, default_value = "stdin")]
         name: String,
     },
+    /// Measure a skimmer on labelled questions
+    ///
+    /// The labels are JSON objects, one a line: {"lang": "rust", "kind": "narrow", "question": "…", "lines": ["…"], "keep": [3, 4]}, where
+    /// keep holds the indices, counted from 0, of the lines that answer; none where nothing does. An optional "either" holds those of lines
+    /// that do not count. Search results are lines "== path" followed by "12: text". --keep, --budget and --max-chars apply.
+    Eval {
+        /// The labels
+        labels: PathBuf,
+        /// What to measure
+        #[arg(long, value_enum, default_value_t = SkimmerName::Embedded)]
+        skimmer: SkimmerName,
+        /// What to measure beside it; repeatable
+        #[arg(long, value_enum)]
+        baseline: Vec<SkimmerName>,
+        /// Print the figures as JSON
+        #[arg(long)]
+        json: bool,
+        /// Print this many of the largest wins and losses against the first baseline
+        #[arg(long, value_name = "N", requires = "baseline", conflicts_with = "json")]
+        examples: Option<usize>,
+    },
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum KeepName {
+    /// Fewer lines, nearly all to the point
+    Strict,
+    /// As many missed lines as needless ones
+    Balanced,
+    /// More lines, little missed
+    Generous,
+}
+
+impl From<KeepName> for Keep {
+    fn from(name: KeepName) -> Self {
+        match name {
+            KeepName::Strict => Self::Strict,
+            KeepName::Balanced => Self::Balanced,
+            KeepName::Generous => Self::Generous,
+        }
+    }
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum SkimmerName {
+    /// The model inside the binary
+    Embedded,
+    /// BM25 over three lines each way
+    Bm25,
+    /// BM25 over ten lines each way
+    Bm25Wide,
+}
+
+impl SkimmerName {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Bm25 => "BM25, 3 lines each way",
+            Self::Bm25Wide => "BM25, 10 lines each way",
+        }
+    }
+
+    fn create(self) -> Box<dyn Skimmer> {
+        match self {
+            Self::Embedded => Box::new(Embedded::default()),
+            Self::Bm25 => Box::new(Bm25::NEAR),
+            Self::Bm25Wide => Box::new(Bm25::WIDE),
+        }
+    }
 }
 
 #[derive(Args)]
@@ -95,7 +176,15 @@ struct Focus {
 }
 
 fn at_least_1000(text: &str) -> std::result::Result<usize, String> {
-    text.parse().ok().filter(|number| *number >= 1000).ok_or_else(|| "give a number of at least 1000".to_owned())
+    at_least(1000, text)
+}
+
+fn at_least_100(text: &str) -> std::result::Result<usize, String> {
+    at_least(100, text)
+}
+
+fn at_least(least: usize, text: &str) -> std::result::Result<usize, String> {
+    text.parse().ok().filter(|number| *number >= least).ok_or_else(|| format!("give a number of at least {least}"))
 }
 
 fn lines(text: &str) -> std::result::Result<(usize, Option<usize>), String> {
@@ -132,7 +221,8 @@ fn fail(message: &str) -> ExitCode {
 fn execute(cli: Cli) -> Result<Output> {
     let roots = if cli.roots.is_empty() { vec![PathBuf::from(".")] } else { cli.roots };
     let shell = !matches!(cli.command, None | Some(Command::Serve));
-    let session = Session::new(&roots, Options { most: cli.max_chars, shell })?;
+    let limits = Limits { most: cli.max_chars, tokens: cli.budget, keep: cli.keep.into() };
+    let session = Session::new(&roots, Options { limits: limits.clone(), shell })?;
     let call = Call::default();
     match cli.command.unwrap_or(Command::Serve) {
         Command::Serve => serve(session),
@@ -160,7 +250,39 @@ fn execute(cli: Cli) -> Result<Output> {
             io::stdin().lock().read_to_end(&mut bytes).map_err(|source| Error::Unreadable { path: quote(&name), source })?;
             prune::run(&session, prune::Request { name, bytes, focus }, &call)
         }
+        Command::Eval { labels, skimmer, baseline, json, examples } => measure(&labels, skimmer, &baseline, json, examples, &limits),
     }
+}
+
+fn measure(
+    labels: &Path,
+    skimmer: SkimmerName,
+    baselines: &[SkimmerName],
+    json: bool,
+    examples: Option<usize>,
+    limits: &Limits,
+) -> Result<Output> {
+    let name = labels.display().to_string();
+    let file = File::open(labels).map_err(|source| Error::Unreadable { path: quote(&name), source })?;
+    let records = eval::read(BufReader::new(file), &name)?;
+    let mut measured = Vec::new();
+    for skimmer in std::iter::once(&skimmer).chain(baselines) {
+        let model = skimmer.create();
+        model.warm_up();
+        let outcomes = records.iter().map(|record| eval::run(record, model.as_ref(), limits)).collect::<Result<Vec<_>>>()?;
+        measured.push((report::Report::new(skimmer.title(), &records, &outcomes), outcomes));
+    }
+    let reports: Vec<_> = measured.iter().map(|(report, _)| report).collect();
+    let mut text = if json {
+        serde_json::to_string_pretty(&reports).expect("figures are JSON") + "\n"
+    } else {
+        reports.iter().map(|report| report.render()).collect::<Vec<_>>().join("\n")
+    };
+    if let Some(count) = examples {
+        text.push('\n');
+        text.push_str(&report::examples(&records, &measured[0].1, &measured[1].1, count));
+    }
+    Ok(Output { text, found: true })
 }
 
 fn serve(session: Session) -> Result<Output> {

@@ -22,6 +22,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)] // stdout belongs to the protocol
 
 pub mod error;
+pub mod eval;
 pub mod prune;
 pub mod server;
 pub mod skim;

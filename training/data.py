@@ -8,9 +8,12 @@ import numpy as np
 import torch
 
 import logs
+from mine import FORBIDDEN
 from text import FEATURES, LEXICAL, LINE_TOKENS, QUESTION_TOKENS, lexical, line_features
 
-LONGEST = 1600     # lines kept of a mined file
+LONGEST = 1600       # lines kept of a mined file
+LONGEST_FILE = 4000  # lines of a file around a labelled window
+MOST = 8             # questions asked of a window at once
 SEARCH_LINE = re.compile(r"^\d+[:-] ?")
 
 
@@ -65,41 +68,55 @@ def as_skimmed(lines):
 
 
 def load_labels(path, vocabulary):
-    """(training documents, validation documents), each with .lang, .package and .search set."""
+    """(training documents, validation documents), each with .lang, .package, .paths and .search set.
+
+    Those for training that are part of a file also have .whole: a document of the file, whose questions know nothing of the other lines, and
+    .span, where in it they are.
+    """
     train, validation, seen = [], [], {}
     for row in map(json.loads, open(path)):
+        if row["package"] in FORBIDDEN:
+            continue
         if row["id"] not in seen:
             document = Document(as_skimmed(row["lines"]), vocabulary)
             document.lang, document.package, document.search = row["lang"], row["package"], row["lines"][0].startswith("== ")
+            document.paths, document.whole = frozenset(row["paths"]), None
             seen[row["id"]] = document
             (validation if row["package"] in VALIDATION else train).append(document)
         seen[row["id"]].ask(row["question"], row["keep"], row["kind"], vocabulary)
+    for row in map(json.loads, open(path.with_name("files.jsonl"))):
+        document = seen.get(row["id"])
+        if document is None or document.package in VALIDATION or len(row["lines"]) > LONGEST_FILE:
+            continue
+        document.whole, start = Document(row["lines"], vocabulary), row["start"]
+        document.span = (start, start + len(document.tokens))
+        for ids, label, kind in document.questions:
+            everywhere = np.full(len(row["lines"]), -1, dtype=np.int8)
+            everywhere[slice(*document.span)] = label
+            document.whole.questions.append((ids, everywhere, kind))
     return train, validation
 
 
-def load_mined(path, vocabulary, validation=False):
-    """Files of training packages, or of validation packages. A header that encloses the answer may be kept or not."""
-    out = []
-    for row in map(json.loads, open(path)):
-        if (row["package"] in VALIDATION) != validation:
-            continue
-        document = Document(row["lines"][:LONGEST], vocabulary)
-        for question, keep in row["questions"]:
-            keep = [i for i in keep if i < len(document.tokens)]
-            if keep:
-                document.ask(question, keep, "mined", vocabulary, enclosing(document.parent, keep))
-        document.lang, document.package, document.search = row["lang"], row["package"], False
-        if document.questions:
-            out.append(document)
+def load_mined(path, vocabulary, most):
+    """`most` files of training packages, taken evenly from all. A header that encloses the answer may be kept or not."""
+    with open(path) as file:
+        share, out = min(1, most / sum(1 for _ in file)), []
+    with open(path) as file:
+        for i, line in enumerate(file):
+            if int(i * share) == int((i - 1) * share):
+                continue
+            row = json.loads(line)
+            if row["package"] in VALIDATION or row["package"] in FORBIDDEN:
+                continue
+            document = Document(row["lines"][:LONGEST], vocabulary)
+            for question, keep in row["questions"]:
+                keep = [i for i in keep if i < len(document.tokens)]
+                if keep:
+                    document.ask(question, keep, "mined", vocabulary, enclosing(document.parent, keep))
+            document.lang, document.package, document.search, document.paths = row["lang"], row["package"], False, frozenset()
+            if document.questions:
+                out.append(document)
     return out
-
-
-def cut(document, question, label, vocabulary, start, end):
-    """One sample of the lines [start, end): lexical evidence is that of the whole text, as at inference."""
-    lex, question_idf = lexical(document.tokens, question, vocabulary.stop)
-    parent = document.parent[start:end].astype(np.int64)
-    parent = np.where(parent < start, np.arange(end - start), parent - start)
-    return (document.tokens[start:end], question, question_idf, document.features[start:end], lex[start:end], parent, label[start:end])
 
 
 def place(document, label, width, rng):
@@ -113,47 +130,80 @@ def place(document, label, width, rng):
     return start, start + width
 
 
-def mined_sample(documents, vocabulary, rng):
-    document = rng.choice(documents)
-    question, label, _ = rng.choice(document.questions)
-    if rng.random() < 0.1:  # a question of another file: nothing answers it
-        question = rng.choice(rng.choice(documents).questions)[0]
-        label = np.where(label < 0, label, 0).astype(np.int8)
-    start, end = place(document, label, rng.choice((128, 192, 256, 384)), rng)
-    return cut(document, question, label, vocabulary, start, end)
+def by_package(documents):
+    out = {}
+    for document in documents:
+        out.setdefault(document.package, []).append(document)
+    return out
 
 
-def labelled_sample(documents, vocabulary, rng):
+def draw(documents, packages, width, rng, document=None):
+    """A window of a document, the questions it answers (most of) or that nothing there answers, and perhaps one of another document of the
+    same package or of any: (document, [question ids], labels [b, lines] int64, start, end).
+    """
+    document = document or rng.choice(documents)
+    first = rng.choice(document.questions)
+    start, end = place(document, first[1], width, rng)
+    chosen = [first]
+    for other in rng.sample(document.questions, len(document.questions)):
+        kept = (other[1] == 1).sum()
+        if len(chosen) < MOST and other is not first and (kept == 0 or (other[1][start:end] == 1).sum() >= 0.5 * kept):
+            chosen.append(other)
+    ids, labels = [], []
+    for question, label, _ in chosen:
+        if rng.random() < 0.2:
+            fewer = question[np.random.rand(len(question)) > 0.15]
+            question = fewer if len(fewer) else question
+        ids.append(question), labels.append(label[start:end])
+    if rng.random() < 0.3:
+        others = packages[document.package] if rng.random() < 0.5 else documents
+        other = rng.choice(others)
+        if other is not document and not (other.paths & document.paths):  # one that shares a file might be answered here
+            ids.append(rng.choice(other.questions)[0]), labels.append(np.where(first[1][start:end] < 0, -1, 0).astype(np.int8))
+    return document, ids, np.stack(labels).astype(np.int64), start, end
+
+
+def mined_sample(documents, packages, rng):
+    return draw(documents, packages, rng.choice((96, 128, 192, 256)), rng)
+
+
+def labelled_sample(documents, packages, rng):
+    """A labelled window as a text of its own, or as a part of its file: then with the evidence of the file, and perhaps lines around it."""
     document = rng.choice(documents)
-    question, label, kind = rng.choice(document.questions)
-    if rng.random() < 0.2:
-        kept = question[np.random.rand(len(question)) > 0.15]
-        question = kept if len(kept) else question
-    n = len(document.tokens)
-    start, end = place(document, label, rng.randrange(60, n) if n > 80 and rng.random() < 0.4 else 384, rng)
-    return cut(document, question, label, vocabulary, start, end)
+    if document.whole is None or rng.random() < 0.5:
+        return draw(documents, packages, rng.randrange(60, 300) if rng.random() < 0.4 else 384, rng, document)
+    (start, end), whole = document.span, document.whole
+    extra = max(0, 384 - (end - start)) if rng.random() < 0.6 else 0
+    before = min(start, rng.randint(0, extra))
+    start, end = start - before, min(len(whole.tokens), end + extra - before)
+    known = [q for q in whole.questions if q[2] != "absent" or not extra]  # what the window lacks may be around it
+    chosen = rng.sample(known, min(MOST, len(known)))
+    if not chosen:
+        return labelled_sample(documents, packages, rng)
+    return whole, [ids for ids, _, _ in chosen], np.stack([label[start:end] for _, label, _ in chosen]).astype(np.int64), start, end
 
 
 def log_sample(vocabulary, rng):
     lines, question, keep = logs.sample(rng)
     document = Document(lines, vocabulary)
     document.ask(question, keep, "log" if keep else "absent", vocabulary)
+    if not document.questions:
+        return log_sample(vocabulary, rng)
     ids, label, _ = document.questions[0]
     start, end = place(document, label, 384, rng)
-    return cut(document, ids, label, vocabulary, start, end)
+    return document, [ids], label[None, start:end].astype(np.int64), start, end
 
 
-def collate(samples):
-    """Pads samples to one batch of tensors, in the order that `Skimmer.forward` takes them, then labels and the line mask."""
-    b, n = len(samples), max(len(s[0]) for s in samples)
-    t = max(1, max(int((s[0] != 0).sum(1).max()) for s in samples))
-    q = max(len(s[1]) for s in samples)
-    tokens, question, question_idf = np.zeros((b, n, t), np.int64), np.zeros((b, q), np.int64), np.zeros((b, q), np.float32)
-    features, parent = np.zeros((b, n, FEATURES + LEXICAL), np.float32), np.tile(np.arange(n), (b, 1))
-    label, mask = np.full((b, n), -1, np.int64), np.zeros((b, n), bool)
-    for i, (tok, ques, idf, feat, lex, par, lab) in enumerate(samples):
-        m = len(tok)
-        tokens[i, :m], question[i, :len(ques)], question_idf[i, :len(ques)] = tok[:, :t], ques, idf
-        features[i, :m, :FEATURES], features[i, :m, FEATURES:] = feat, lex
-        parent[i, :m], label[i, :m], mask[i, :m] = par, lab, True
-    return [torch.from_numpy(x) for x in (tokens, question, question_idf, features, parent, mask, label)]
+def tensors(document, questions, vocabulary, start, end):
+    """Inputs of `Skimmer.forward` for the lines [start, end): lexical evidence is that of the whole text, as at inference."""
+    tokens = document.tokens[start:end].astype(np.int64)
+    t, q = max(1, int((tokens != 0).sum(1).max())), max(map(len, questions))
+    ids, idf = np.zeros((len(questions), q), np.int64), np.zeros((len(questions), q), np.float32)
+    features = np.zeros((len(questions), end - start, FEATURES + LEXICAL), np.float32)
+    features[:, :, :FEATURES] = document.features[start:end]
+    for i, question in enumerate(questions):
+        lex, question_idf = lexical(document.tokens, question, vocabulary.stop)
+        ids[i, :len(question)], idf[i, :len(question)], features[i, :, FEATURES:] = question, question_idf, lex[start:end]
+    parent = document.parent[start:end].astype(np.int64)
+    parent = np.where(parent < start, np.arange(end - start), parent - start)
+    return [torch.from_numpy(x) for x in (tokens[:, :t], ids, idf, features, parent)]

@@ -1,22 +1,16 @@
-"""Line-level figures on validation packages: F1 at the best threshold, recall at fixed keep rates, absent-question AUC.
+"""Line-level figures while training: F1 at the best threshold, recall at fixed keep rates, absent-question AUC.
 
-    python3 evaluate.py WORK CHECKPOINT.pt      labelled windows, and doc comments asked of their whole file, beside BM25
+What is published comes from `codeskim eval`, which measures the shipped binary.
 """
 import collections
-import pathlib
-import random
-import sys
 
 import numpy as np
 import torch
 
-from data import collate, cut, load_labels, load_mined
-from model import Skimmer
-from text import Vocabulary, lexical
+from data import tensors
 
 KEEP_RATES = (0.1, 0.2, 0.3, 0.4)
-WINDOW, OVERLAP = 384, 96  # as in src/skim/embedded/mod.rs
-WHOLE_FILES = 300          # doc comments asked of their whole file
+WINDOW, OVERLAP = 448, 64  # as in src/skim/embedded/mod.rs
 
 
 def windows(n):
@@ -29,39 +23,28 @@ def windows(n):
 
 
 @torch.no_grad()
-def raw(model, document, vocabulary, device):
+def raw(model, document, vocabulary):
     """[(emission [n], answer)] before the CRF, for every question; long texts in joined windows."""
-    emissions = [torch.zeros(len(document.tokens)) for _ in document.questions]
-    answers = [-np.inf] * len(emissions)
+    questions = [question for question, _, _ in document.questions]
+    emissions, answers = [torch.zeros(len(document.tokens)) for _ in questions], [-np.inf] * len(questions)
     for start, end in windows(len(document.tokens)):
-        samples = [cut(document, q, label, vocabulary, start, end) for q, label, _ in document.questions]
-        *inputs, _ = [x.to(device) for x in collate(samples)]
-        emission, answer = model(*inputs)
+        emission, answer = (x.cpu() for x in model(*(x.to(model.idf.device) for x in tensors(document, questions, vocabulary, start, end))))
         skip = OVERLAP // 2 if start else 0
-        for i in range(len(samples)):
-            emissions[i][start + skip:end] = emission[i, skip:end - start].cpu()
+        for i in range(len(questions)):
+            emissions[i][start + skip:end] = emission[i, skip:]
             answers[i] = max(answers[i], float(answer[i]))
     return list(zip(emissions, answers))
 
 
-def score(model, documents, vocabulary, device):
+def score(model, documents, vocabulary):
     """[(document, kind, marginals [n], label [n], answer probability)] for every question."""
+    was_training = model.training
     model.eval()
     out = []
     for document in documents:
-        for (_, label, kind), (emission, answer) in zip(document.questions, raw(model, document, vocabulary, device)):
+        for (_, label, kind), (emission, answer) in zip(document.questions, raw(model, document, vocabulary)):
             out.append((document, kind, model.marginals(emission).numpy(), label, 1 / (1 + np.exp(-answer))))
-    model.train()
-    return out
-
-
-def bm25(documents, vocabulary, column):
-    """The same with the lexical evidence alone: column 1 is BM25 over +-3 lines, column 2 over +-10."""
-    out = []
-    for document in documents:
-        for question, label, kind in document.questions:
-            evidence, _ = lexical(document.tokens, question, vocabulary.stop)
-            out.append((document, kind, evidence[:, column], label, float(evidence[:, 4].max())))
+    model.train(was_training)
     return out
 
 
@@ -72,6 +55,14 @@ def counts(marginal, label, threshold):
 
 def f1(c):
     return 2 * c[0] / max(1, 2 * c[0] + c[1] + c[2])
+
+
+def best_threshold(scored, beta=1, thresholds=np.arange(0.02, 0.95, 0.01)):
+    """Where F-beta of the lines of answerable questions is highest."""
+    def score_at(threshold):
+        c = sum(counts(m, y, threshold) for _, kind, m, y, _ in scored if kind != "absent")
+        return (1 + beta**2) * c[0] / max(1, (1 + beta**2) * c[0] + beta**2 * c[2] + c[1])
+    return round(float(max(thresholds, key=score_at)), 2)
 
 
 def recall_at(marginal, label, rate):
@@ -110,24 +101,3 @@ def show(r):
     print(f"  F1 {r['f1']:.3f} at {r['threshold']:.2f} (P {r['precision']:.3f} R {r['recall']:.3f}, keeps {r['kept']:.3f}); recall at 10/20/30/40 % "
           + " ".join(f"{x:.3f}" for x in r["recall_at"]) + (f"; absent AUC {r['absent_auc']:.3f}" if r["absent_auc"] else ""), flush=True)
     print("  " + ", ".join(f"{g} {n} {x:.3f}" for g, (n, x) in r["groups"].items()), flush=True)
-
-
-def main():
-    work, checkpoint = map(pathlib.Path, sys.argv[1:3])
-    vocabulary = Vocabulary([w.encode() for w in (work / "vocab.txt").read_text().split()])
-    model = Skimmer(vocabulary.size)
-    model.load_state_dict({n: t.half().float() for n, t in torch.load(checkpoint, map_location="cpu", weights_only=False)["model"].items()})
-    _, labelled = load_labels(work / "labelled.jsonl", vocabulary)
-    mined = [d for d in load_mined(work / "mined.jsonl", vocabulary, validation=True) if len(d.tokens) >= 100]
-    random.Random(1).shuffle(mined)
-    for document in mined[:WHOLE_FILES]:
-        document.questions = document.questions[:1]
-    for name, documents in (("labelled windows", labelled), (f"whole files, {WHOLE_FILES} doc comments", mined[:WHOLE_FILES])):
-        print(f"{name} (median {int(np.median([len(d.tokens) for d in documents]))} lines)")
-        for skimmer, scored in (("skimmer", score(model, documents, vocabulary, "cpu")), ("BM25 +-3", bm25(documents, vocabulary, 1)), ("BM25 +-10", bm25(documents, vocabulary, 2))):
-            print(f" {skimmer}")
-            show(report(scored))
-
-
-if __name__ == "__main__":
-    main()

@@ -11,11 +11,12 @@ import sys
 
 import numpy as np
 import torch
+import torch.nn as nn
 from safetensors.torch import save_file
 
 import evaluate
 from data import Document, load_labels
-from model import Skimmer
+from model import student
 from text import Vocabulary
 
 GOLDEN_QUESTIONS = ("Where are identifiers split into subtokens, and what happens to punctuation?",
@@ -37,6 +38,15 @@ def answer_threshold(scored):
     return float(np.quantile([s[4] for s in scored if s[1] != "absent"], 0.03))
 
 
+def as_shipped(model, tensors):
+    """The weights behind the encoder in the order (in, out), in which the program multiplies."""
+    out = dict(tensors)
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear) and not name.startswith(("encoder", "match", "pool")):
+            out[f"{name}.weight"] = out[f"{name}.weight"].t()
+    return out
+
+
 def golden(model, vocabulary):
     """Inputs and outputs for tests/it/golden.rs."""
     cases = []
@@ -44,7 +54,7 @@ def golden(model, vocabulary):
         document = Document(lines, vocabulary)
         for question in GOLDEN_QUESTIONS:
             document.ask(question, [], "absent", vocabulary)
-        for (ids, label, _), question, (emission, answer) in zip(document.questions, GOLDEN_QUESTIONS, evaluate.raw(model, document, vocabulary, "cpu")):
+        for (ids, label, _), question, (emission, answer) in zip(document.questions, GOLDEN_QUESTIONS, evaluate.raw(model, document, vocabulary)):
             cases.append({"lines": lines, "question": question, "emission": [round(float(x), 6) for x in emission],
                           "marginal": [round(float(x), 6) for x in model.marginals(emission.double())], "answer": round(answer, 6)})
     return cases
@@ -54,18 +64,18 @@ def main():
     work, checkpoint, out, golden_path = map(pathlib.Path, sys.argv[1:5])
     vocabulary = Vocabulary([w.encode() for w in (work / "vocab.txt").read_text().split()])
     saved = torch.load(checkpoint, map_location="cpu", weights_only=False)
-    model = Skimmer(vocabulary.size)
-    half = {name: tensor.half() for name, tensor in saved["model"].items()}
+    model = student(vocabulary.size)
+    half = {name: tensor.half() for name, tensor in saved["average"].items()}
     model.load_state_dict({name: tensor.float() for name, tensor in half.items()})
     model.eval()
     _, validation = load_labels(work / "labelled.jsonl", vocabulary)
-    scored = evaluate.score(model, validation, vocabulary, "cpu")
+    scored = evaluate.score(model, validation, vocabulary)
     figures = evaluate.report(scored)
     evaluate.show(figures)
-    model.eval()
     out.mkdir(parents=True, exist_ok=True)
-    save_file({name: tensor.contiguous() for name, tensor in half.items()}, out / "model.safetensors")
-    thresholds = {"keep": figures["threshold"], "answer": round(answer_threshold(scored), 4)}
+    save_file({name: tensor.contiguous() for name, tensor in as_shipped(model, half).items()}, out / "model.safetensors")
+    strict, balanced, generous = (evaluate.best_threshold(scored, beta) for beta in (0.5, 1, 2))
+    thresholds = {"strict": strict, "balanced": balanced, "generous": generous, "answer": round(answer_threshold(scored), 4)}
     (out / "config.json").write_text(json.dumps({**saved["config"], "thresholds": thresholds}, indent=2) + "\n")
     shutil.copy(work / "vocab.txt", out / "vocab.txt")
     golden_path.parent.mkdir(parents=True, exist_ok=True)

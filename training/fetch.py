@@ -9,6 +9,8 @@ file's hash, and writes one JSON object per question:
 
     {"id", "package", "lang", "kind", "question", "lines": [text, ...], "keep": [0-based indices into lines]}
 
+files.jsonl beside it gets the whole file of each window: {"id", "start": index of the window's first line, "lines": [text, ...]}.
+
 `--all-packages` also downloads every package of packages.json (about 3 GB unpacked), the corpus for pretraining.
 Needs pip, cargo, npm and, for the `deb` registry (Go, C, C++, Java, PHP sources), apt-get on a Debian system.
 """
@@ -132,7 +134,7 @@ def main():
                     package_dir(args.cache, registry, name, version)
                 except (RuntimeError, OSError, StopIteration) as error:
                     print(f"skipped {registry} {name} {version}: {error}", file=sys.stderr)
-    with args.out.open("w") as out:
+    with args.out.open("w") as out, args.out.with_name("files.jsonl").open("w") as files:
         for row in (json.loads(line) for labels in args.labels for line in labels.open()):
             key = row["registry"], row["package"], row["version"]
             if key in failed:
@@ -144,10 +146,13 @@ def main():
                 if not isinstance(error, RuntimeError) or "SHA" not in str(error):
                     failed.add(key)
                 continue
+            if "path" in row:
+                text = read_checked(package_dir(args.cache, *key) / row["path"], row["sha256"])
+                files.write(json.dumps({"id": row["id"], "start": row["start"] - 1, "lines": text}, ensure_ascii=False) + "\n")
             index = {number: i for i, (number, _) in enumerate(lines)}
             for q in row["questions"]:
                 out.write(json.dumps({"id": row["id"], "package": row["package"], "lang": row["lang"], "kind": q["kind"], "question": q["question"],
-                                      "lines": [text for _, text in lines], "keep": [index[n] for n in numbers(q["keep"])]}, ensure_ascii=False) + "\n")
+                                      "paths": [row["path"]] if "path" in row else [path for path, *_ in row["segments"]], "lines": [text for _, text in lines], "keep": [index[n] for n in numbers(q["keep"])]}, ensure_ascii=False) + "\n")
                 questions += 1
     print(f"{questions} questions in {args.out}; {len(failed)} packages could not be fetched", file=sys.stderr)
 

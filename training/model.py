@@ -1,6 +1,7 @@
-"""The embedded skimmer. `src/skim/embedded/model.rs` runs the same arithmetic in Candle.
+"""The skimmer: an encoder of subtokens, a meeting of question and lines, and a transformer over lines with a CRF.
 
-Shapes: B texts, N lines, T subtokens a line, Q subtokens of the question, d the embedding width, D the line width.
+Teacher and student differ in the encoder and in width. `src/skim/embedded/` runs the student's arithmetic in Candle.
+Shapes: one text of n lines with at most t subtokens each, b questions of at most q subtokens, d the subtoken width, D the line width.
 """
 import torch
 import torch.nn as nn
@@ -11,7 +12,8 @@ from text import FEATURES, LEXICAL, QUESTION_TOKENS
 # Kernel pooling (K-NRM, arXiv 1706.06613): soft counts of matches at these cosine similarities; the first one is the exact match.
 KERNEL_MEAN = (1.0, 0.9, 0.7, 0.5, 0.3, 0.1, -0.1)
 KERNEL_WIDTH = (0.03, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1)
-DISTANCE_BUCKETS = 32  # each way
+NEIGHBOURS = (0, 2, 6)  # lines each way over which a line's mean vector is compared with the question's
+DISTANCE_BUCKETS = 32   # each way
 
 
 def distance_bucket(n):
@@ -19,6 +21,36 @@ def distance_bucket(n):
     i = torch.arange(n)
     r = (i[None, :] - i[:, None]).float()
     return (torch.sign(r) * torch.floor(torch.log2(1 + r.abs()) * 4 + 0.5)).clamp(-DISTANCE_BUCKETS, DISTANCE_BUCKETS).long() + DISTANCE_BUCKETS
+
+
+def unit(x):
+    return x / (x.square().sum(-1, keepdim=True) + 1e-6).sqrt()
+
+
+class Convolution(nn.Module):
+    """The student's encoder: an embedding, and two layers that mix each subtoken with its neighbours on the line."""
+
+    def __init__(self, vocabulary_size, d):
+        super().__init__()
+        self.d = d
+        self.embedding = nn.Embedding(vocabulary_size, d, padding_idx=0)
+        self.conv, self.conv2 = nn.Linear(3 * d, d), nn.Linear(3 * d, d)
+
+    @staticmethod
+    def beside(x):
+        return torch.cat([F.pad(x, (0, 0, 1, 0))[..., :-1, :], x, F.pad(x, (0, 0, 0, 1))[..., 1:, :]], -1)
+
+    def mix(self, ids, e):
+        real = (ids != 0).unsqueeze(-1)
+        h = (e + F.relu(self.conv(self.beside(e)))) * real
+        return (h + F.relu(self.conv2(self.beside(h)))) * real
+
+    def forward(self, tokens, questions):
+        """Raw and contextual vectors of the text's [n, t] and the questions' [b, q] subtokens; padding is 0."""
+        n, t = tokens.shape
+        e = self.embedding(torch.cat([tokens.flatten(), questions.flatten()]))  # one call: each would cost a gradient of the table's size
+        e, eq = e[:n * t].view(n, t, -1), e[n * t:].view(*questions.shape, -1)
+        return e, eq, self.mix(tokens, e), self.mix(questions, eq)
 
 
 class Block(nn.Module):
@@ -42,95 +74,99 @@ class Block(nn.Module):
 
     def forward(self, x, bias, question, question_bias):
         q, k, v = self.qkv(self.norm1(x)).chunk(3, -1)
-        x = x + self.drop(self.out(self.attend(q, k, v, bias)))
+        x = x + self.out(self.attend(q, k, v, bias))
         k, v = self.cross_kv(question).chunk(2, -1)
-        x = x + self.drop(self.cross_out(self.attend(self.cross_q(self.norm2(x)), k, v, question_bias)))
+        x = x + self.cross_out(self.attend(self.cross_q(self.norm2(x)), k, v, question_bias))
         return x + self.drop(self.down(F.relu(self.up(self.norm3(x)))))
 
 
 class Skimmer(nn.Module):
     """Line emissions for keep against drop, and a logit for "something here answers the question"."""
 
-    def __init__(self, vocabulary_size, d=96, D=192, layers=4, heads=6):
+    def __init__(self, encoder, vocabulary_size, D, layers, heads):
         super().__init__()
+        d = encoder.d
         self.config = {"vocabulary_size": vocabulary_size, "embedding": d, "width": D, "layers": layers, "heads": heads}
-        self.embedding = nn.Embedding(vocabulary_size, d, padding_idx=0)
-        nn.init.normal_(self.embedding.weight, std=0.1)
+        self.encoder = encoder
         self.register_buffer("idf", torch.zeros(vocabulary_size))
-        self.conv = nn.Linear(3 * d, d)  # over the subtoken before, at, and after
+        self.match = nn.Linear(d, d, bias=False)
+        nn.init.eye_(self.match.weight)
         self.match_weight, self.pool = nn.Linear(d + 2, 1), nn.Linear(d + 1, 1)
-        self.input = nn.Linear(4 * d + 3 * len(KERNEL_MEAN) + FEATURES + LEXICAL, D)
+        self.input = nn.Linear(4 * d + 3 * len(KERNEL_MEAN) + len(NEIGHBOURS) + FEATURES + LEXICAL, D)
         self.question, self.position = nn.Linear(d, D), nn.Parameter(torch.randn(QUESTION_TOKENS, D) * 0.02)
         self.blocks = nn.ModuleList([Block(D, heads) for _ in range(layers)])
         self.distance = nn.Parameter(torch.zeros(heads, 2 * DISTANCE_BUCKETS + 1))
         self.norm, self.emission, self.answer = nn.LayerNorm(D), nn.Linear(D, 1), nn.Linear(2 * D, 1)
         self.transition = nn.Parameter(torch.tensor([[1.0, -1.0], [-1.0, 1.0]]))  # [from, to]; 0 drop, 1 keep
         self.ends = nn.Parameter(torch.zeros(2, 2))  # start, end
-        with torch.no_grad():
-            self.embedding.weight[0] = 0
 
-    def contextual(self, ids):
-        """Raw and context-mixed vectors of subtokens, [..., T, d] each; padding is 0."""
-        e = self.embedding(ids)
-        before, after = F.pad(e, (0, 0, 1, 0))[..., :-1, :], F.pad(e, (0, 0, 0, 1))[..., 1:, :]
-        real = (ids != 0).unsqueeze(-1)
-        return e, (e + F.relu(self.conv(torch.cat([before, e, after], -1)))) * real
-
-    def forward(self, tokens, question, question_idf, features, parent, mask):
-        b, n, t = tokens.shape
-        e, h = self.contextual(tokens)
-        eq, hq = self.contextual(question)
-        real, real_q = tokens != 0, question != 0
-        # 1. How much each question subtoken matters: (B, Q)
-        idf = self.idf[question]
+    def forward(self, tokens, questions, question_idf, features, parent):
+        """tokens [n, t], questions and question_idf [b, q], features [b, n, FEATURES + LEXICAL], parent [n] -> emission [b, n], answer [b]"""
+        n, t = tokens.shape
+        b, _ = questions.shape
+        real, real_q = tokens != 0, questions != 0
+        e, eq, h, hq = self.encoder(tokens, questions)
+        # 1. How much each question subtoken matters: [b, q]
+        idf = self.idf[questions]
         weight = torch.sigmoid(self.match_weight(torch.cat([hq, idf.unsqueeze(-1), question_idf.unsqueeze(-1)], -1)).squeeze(-1)) * real_q
-        # 2. Best match of each question subtoken on each line, then soft counts: (B, N, 3 kernels)
-        unit = lambda x: x / (x.square().sum(-1, keepdim=True) + 1e-6).sqrt()
-        similar = (unit(hq) @ unit(h).view(b, n * t, -1).transpose(1, 2)).view(b, -1, n, t).masked_fill(~real[:, None], -1.0)
-        literal = (unit(eq) @ unit(e).view(b, n * t, -1).transpose(1, 2)).view(b, -1, n, t).masked_fill(~real[:, None], -1.0)
+        # 2. Best match of each question subtoken on each line, then soft counts: 3 kernels of [b, n]
+        place = torch.full((n, t), int(real.sum()), device=tokens.device)
+        place[real] = torch.arange(int(real.sum()), device=tokens.device)
+        on_lines = lambda similar: F.pad(similar, (0, 1), value=-1.0)[:, :, place]  # [b, q, subtokens] -> [b, q, n, t]
+        similar = on_lines(unit(self.match(hq)) @ unit(self.match(h[real])).T)
+        literal = on_lines(unit(eq) @ unit(e[real]).T)
         best, best_literal = similar.amax(-1), literal.amax(-1)
         kernels = []
         for match, w in ((best, weight), (best_literal, idf * real_q), (best_literal, question_idf)):
             w = (w / (w.sum(1, keepdim=True) + 1e-4)).unsqueeze(1)
             for mean, width in zip(KERNEL_MEAN, KERNEL_WIDTH):
                 kernels.append((w @ torch.exp((match - mean).square() * (-0.5 / width**2))).squeeze(1))
-        # 3. Line vectors: attention-pooled, pooled towards the question, their agreement with the question: (B, N, d)
+        # 3. Line vectors: attention-pooled [n, d], pooled towards the question [b, n, d], their agreement with the question
         score = self.pool(torch.cat([h, self.idf[tokens].unsqueeze(-1)], -1)).squeeze(-1).masked_fill(~real, -1e4)
         line = (score.softmax(-1).unsqueeze(-2) @ h).squeeze(-2)
         towards = ((similar * weight[:, :, None, None]).amax(1).clamp(min=0) * 8).masked_fill(~real, -1e4)
-        asked = (towards.softmax(-1).unsqueeze(-2) @ h).squeeze(-2)
+        asked = torch.einsum("bnt,ntd->bnd", towards.softmax(-1), h)
         about = (weight.unsqueeze(1) @ hq) / (weight.sum(1)[:, None, None] + 1e-4)
-        up = line.gather(1, parent.unsqueeze(-1).expand_as(line))
-        x = self.input(torch.cat([line, asked, line * about, up, torch.stack(kernels, -1), features], -1))
+        total, whole = h.sum(1), unit(hq.sum(1))
+        near = lambda half: F.avg_pool1d(total.T.unsqueeze(0), 2 * half + 1, 1, half)[0].T  # its scale does not matter
+        cosines = [whole @ unit(near(half)).T for half in NEIGHBOURS]
+        own, up = line.unsqueeze(0).expand(b, -1, -1), line[parent].unsqueeze(0).expand(b, -1, -1)
+        x = self.input(torch.cat([own, asked, own * about, up, torch.stack(kernels + cosines, -1), features], -1))
         # 4. Lines read each other and the question
-        bias = self.distance[:, distance_bucket(n).to(x.device)].unsqueeze(0).masked_fill(~mask[:, None, None, :], -1e4)
+        bias = self.distance[:, distance_bucket(n).to(x.device)].unsqueeze(0)
         question_bias = torch.zeros_like(idf).masked_fill(~real_q, -1e4)[:, None, None, :]
-        q = self.question(hq) + self.position[:question.shape[1]]
-        for block in self.blocks:
-            x = block(x, bias, q, question_bias)
-        x = self.norm(x)
-        top = x.masked_fill(~mask.unsqueeze(-1), -1e4).amax(1)
-        mean = (x * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True)
-        return self.emission(x).squeeze(-1), self.answer(torch.cat([top, mean], -1)).squeeze(-1)
+        q = self.question(hq) + self.position[:questions.shape[1]]
+        with torch.autocast(x.device.type, torch.bfloat16, enabled=self.training):
+            for block in self.blocks:
+                x = block(x, bias, q, question_bias)
+        x = self.norm(x.float())
+        return self.emission(x).squeeze(-1), self.answer(torch.cat([x.amax(1), x.mean(1)], -1)).squeeze(-1)
 
-    def crf_scores(self, emission, mask, allowed):
-        """log of the summed weight of all label paths that stay within `allowed` [B, N, 2]; emission counts for keep, against it for drop."""
+    def crf_scores(self, emission, allowed):
+        """log of the summed weight of all label paths that stay within `allowed` [b, n, 2]; emission counts for keep, against it for drop.
+
+        The steps are 2 x 2 matrices, multiplied in pairs: log n operations in place of n.
+        """
         unary = torch.stack([-emission / 2, emission / 2], -1).masked_fill(~allowed, -1e4)
+        step = self.transition + unary[:, 1:].unsqueeze(2)  # [b, n - 1, from, to]
+        while step.shape[1] > 1:
+            odd = step[:, -1:] if step.shape[1] % 2 else step[:, :0]
+            a, b = step[:, 0:step.shape[1] - odd.shape[1]:2], step[:, 1:step.shape[1]:2]
+            step = torch.cat([(a.unsqueeze(-1) + b.unsqueeze(-3)).logsumexp(-2), odd], 1)
         alpha = self.ends[0] + unary[:, 0]
-        for i in range(1, unary.shape[1]):
-            new = (alpha.unsqueeze(-1) + self.transition).logsumexp(1) + unary[:, i]
-            alpha = torch.where(mask[:, i, None], new, alpha)
+        if step.shape[1]:
+            alpha = (alpha.unsqueeze(-1) + step[:, 0]).logsumexp(1)
         return (alpha + self.ends[1]).logsumexp(-1)
 
-    def crf_loss(self, emission, mask, label):
-        """Negative log-likelihood of the known labels a line, the unknown ones (-1) summed out. [B]"""
+    def crf_loss(self, emission, label):
+        """Negative log-likelihood of the known labels a line, the unknown ones (-1) summed out. [b]"""
         everything = torch.ones(*label.shape, 2, dtype=torch.bool, device=label.device)
         known = torch.stack([label != 1, label != 0], -1)
-        return (self.crf_scores(emission, mask, everything) - self.crf_scores(emission, mask, known)) / mask.sum(1)
+        return (self.crf_scores(emission, everything) - self.crf_scores(emission, known)) / label.shape[1]
 
     @torch.no_grad()
     def marginals(self, emission):
-        """Probability that each line is kept, by forward-backward. emission [N] -> [N]"""
+        """Probability that each line is kept, by forward-backward. emission [n] -> [n]"""
         unary = torch.stack([-emission / 2, emission / 2], -1)
         n = len(unary)
         a, b = [self.ends[0] + unary[0]], [self.ends[1]]
@@ -140,3 +176,7 @@ class Skimmer(nn.Module):
             b.append((self.transition + (unary[i] + b[-1]).unsqueeze(0)).logsumexp(1))
         total = torch.stack(a) + torch.stack(b[::-1])
         return total.softmax(-1)[:, 1]
+
+
+def student(vocabulary_size):
+    return Skimmer(Convolution(vocabulary_size, 128), vocabulary_size, D=256, layers=4, heads=4)

@@ -10,6 +10,9 @@ python="$work/venv/bin/python3"
 [ -f "$work/labelled.jsonl" ] || "$python" "$here/fetch.py" --all-packages --cache "$work/packages" --out "$work/labelled.jsonl"
 [ -f "$work/mined.jsonl" ] || "$python" "$here/mine.py" "$work/packages" "$work/mined.jsonl"
 [ -f "$work/init.npz" ] || "$python" "$here/vocabulary.py" "$work/mined.jsonl" "$work"
-"$python" "$here/train.py" "$work" pretrain --minutes 32
-"$python" "$here/train.py" "$work" finetune --minutes 26
-"$python" "$here/export.py" "$work" "$work/finetune.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
+"$python" "$here/train.py" "$work" teacher-pretrain --minutes 8
+"$python" "$here/train.py" "$work" teacher --minutes 30
+"$python" "$here/train.py" "$work" student --minutes 45
+"$python" "$here/export.py" "$work" "$work/student.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
+"$python" "$here/sets.py" "$work" "$work/packages" "$work/sets"
+cargo run --release --manifest-path "$here/../Cargo.toml" -- eval "$work/sets/windows.jsonl" --baseline bm25 --baseline bm25-wide

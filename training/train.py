@@ -1,12 +1,14 @@
-"""Trains the embedded skimmer; read from top to bottom.
+"""Trains the teacher and the student; read from top to bottom.
 
-    python3 train.py WORK pretrain --minutes 30      mined questions only
-    python3 train.py WORK finetune --minutes 20      labelled windows, with mined questions mixed in
+    python3 train.py WORK teacher-pretrain --minutes 8     mined questions
+    python3 train.py WORK teacher --minutes 30             labelled questions, some mined ones mixed in
+    python3 train.py WORK student --minutes 45             the same, and what the teacher says of every window
 
-WORK holds mined.jsonl, labelled.jsonl, vocab.txt and init.npz; checkpoints go there too (pretrain.pt, finetune.pt). A stage that was cut off
-goes on from its checkpoint: minutes are those of the whole stage, and time spent paused does not count. A GPU is used when there is one.
+WORK holds mined.jsonl, labelled.jsonl, vocab.txt and init.npz; checkpoints go there too. A stage that was cut off goes on from its checkpoint:
+minutes are those of the whole stage, and time spent paused does not count. A GPU is used when there is one.
 """
 import argparse
+import copy
 import json
 import os
 import pathlib
@@ -23,119 +25,184 @@ import torch
 import torch.nn.functional as F
 
 import evaluate
-from data import collate, labelled_sample, load_labels, load_mined, log_sample, mined_sample
-from model import Skimmer
-from text import Vocabulary
+from data import by_package, labelled_sample, load_labels, load_mined, log_sample, mined_sample, tensors
+from model import student
+from teacher import teacher
+from text import FEATURES, LEXICAL, Vocabulary
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("work", type=pathlib.Path)
-arguments.add_argument("stage", choices=("pretrain", "finetune"))
+arguments.add_argument("stage", choices=("teacher-pretrain", "teacher", "student"))
 arguments.add_argument("--minutes", type=float, required=True, help="computing time of the whole stage")
-arguments.add_argument("--labels", type=float, default=0.7, help="share of labelled samples when fine-tuning")
-arguments.add_argument("--logs", type=float, default=0.05, help="share of made-up logs when fine-tuning")
-arguments.add_argument("--batch", type=int, default=8, help="samples a step")
-arguments.add_argument("--rate", type=float, default=None, help="peak learning rate; default 6e-4 for pretraining, 4e-4 for fine-tuning")
+arguments.add_argument("--rate", type=float, default=5e-4, help="peak learning rate")
+arguments.add_argument("--encoder-rate", type=float, default=None, help="that of the encoder; default 6e-5 for the teacher's, 3e-4 for the student's")
+arguments.add_argument("--mined", type=float, default=None, help="share of mined windows; default MINED")
+arguments.add_argument("--logs", type=float, default=0.05, help="share of made-up logs in the student's training")
+arguments.add_argument("--texts", type=int, default=2, help="windows a step, each with up to eight questions")
+arguments.add_argument("--labels", type=float, default=1.0, help="share of the labelled training windows used, for the learning curve")
+arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
+arguments.add_argument("--without", nargs="+", default=[], choices=("initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
+arguments.add_argument("--name", default=None, help="name of the checkpoint; default that of the stage")
+arguments.add_argument("--report", type=float, default=8, help="minutes between figures")
 
-RATE = {"pretrain": 6e-4, "finetune": 4e-4}
-EMBEDDING_RATE = 0.5   # of the peak rate: the embeddings start from a sentence encoder, and most get few updates
-WARM_UP = 200          # steps
+MINED = {"teacher-pretrain": 1.0, "teacher": 0.12, "student": 0.1}
+START_MINED = {"teacher-pretrain": 1.0, "teacher": 0.12, "student": 0.8}  # until half of the time has passed, less and less
+FILES = {"teacher-pretrain": 8000, "teacher": 3000, "student": 14000}
+WARM_UP = 100          # steps
 LONGEST_STEP = 5.0     # seconds counted at most for one step: a paused process does not use up its minutes
-REPORT_EVERY = 240     # seconds
+AVERAGE = 0.995        # of the weights that are evaluated and shipped, a step
+HARD = 0.5             # weight of the labels where there is a teacher
 
 
-def loss_of(model, batch):
+def label_loss(model, emission, answer, label):
     """CRF likelihood of the known labels, a line-wise term that lifts short answers, and the document head."""
-    *inputs, label = batch
-    mask = inputs[-1]
-    emission, answer = model(*inputs)
     known, positive = (label >= 0).float(), (label == 1).float()
     lift = ((known - positive).sum(1) / (positive.sum(1) + 1)).clamp(1, 8).sqrt().unsqueeze(1)
     weight = torch.where(label == 1, lift, torch.ones_like(lift)) * known
     line = F.binary_cross_entropy_with_logits(emission, positive, reduction="none") * weight
     line = line.sum(1) / (weight.sum(1) + 1e-3)
     document = F.binary_cross_entropy_with_logits(answer, (positive.sum(1) > 0).float())
-    return (model.crf_loss(emission, mask, label) + 0.5 * line).mean() + 0.1 * document
+    return (model.crf_loss(emission, label) + 0.5 * line).mean() + 0.1 * document
 
 
-def parameter_groups(model, rate):
-    embedding = [model.embedding.weight]
-    plain = [p for n, p in model.named_parameters() if n != "embedding.weight" and p.dim() < 2 or n in ("position", "distance", "transition", "ends")]
-    weights = [p for n, p in model.named_parameters() if all(p is not q for q in embedding + plain)]
-    return [{"params": embedding, "weight_decay": 0.0, "base": rate * EMBEDDING_RATE}, {"params": plain, "weight_decay": 0.0, "base": rate},
-            {"params": weights, "weight_decay": 0.03, "base": rate}]
+def teacher_loss(emission, answer, wanted, wanted_answer):
+    """The teacher's emissions, as probabilities and, so that ranks far from the threshold count too, as they are."""
+    soft = F.binary_cross_entropy_with_logits(emission, wanted.sigmoid(), reduction="none")
+    far = F.smooth_l1_loss(emission, wanted.clamp(-8, 8), reduction="none")
+    return (soft + 0.1 * far).mean() + 0.1 * F.binary_cross_entropy_with_logits(answer, wanted_answer.sigmoid())
 
 
-def draw(args, train, mined, vocabulary, rng):
-    roll = rng.random()
-    if args.stage == "pretrain" or roll > args.labels + args.logs:
-        return mined_sample(mined, vocabulary, rng)
-    return labelled_sample(train, vocabulary, rng) if roll < args.labels else log_sample(vocabulary, rng)
+def leave_out(model, parts):
+    """Parts of the model that learn nothing, for the ablation."""
+    first = model.input.weight.shape[1] - FEATURES - LEXICAL
+    columns = {"structure": slice(first, first + FEATURES), "lexical": slice(first + FEATURES, None)}
+    for part in set(parts) & columns.keys():
+        with torch.no_grad():
+            model.input.weight[:, columns[part]] = 0
+        model.input.weight.register_hook(lambda gradient, part=part: gradient.index_fill(1, torch.arange(gradient.shape[1])[columns[part]], 0))
+    if "crf" in parts:  # every line for itself
+        for weights in (model.transition, model.ends):
+            torch.nn.init.zeros_(weights).requires_grad_(False)
+
+
+def load_average(model, path):
+    model.load_state_dict(torch.load(path, map_location="cpu", weights_only=False)["average"])
+    return model
 
 
 def main():
     args = arguments.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.set_num_threads(os.cpu_count())
-    torch.manual_seed(1), np.random.seed(1)
-    rng = random.Random(1)
-    rate = args.rate or RATE[args.stage]
+    torch.manual_seed(1)
+    is_student = args.stage == "student"
+    mined_share, first_share = (MINED[args.stage], START_MINED[args.stage]) if args.mined is None else (args.mined, args.mined)
 
     # --- data
     vocabulary = Vocabulary([w.encode() for w in (args.work / "vocab.txt").read_text().split()])
-    train, validation = load_labels(args.work / "labelled.jsonl", vocabulary)
-    mined = load_mined(args.work / "mined.jsonl", vocabulary)
-    print(f"{len(mined)} mined files with {sum(len(d.questions) for d in mined)} questions; labelled windows: {len(train)} to train, {len(validation)} to validate; {device}", flush=True)
+    labelled, validation = load_labels(args.work / "labelled.jsonl", vocabulary)
+    random.Random(2).shuffle(labelled)
+    labelled = labelled[:round(args.labels * len(labelled))]
+    mined = load_mined(args.work / "mined.jsonl", vocabulary, FILES[args.stage]) if mined_share else []
+    labelled_packages, mined_packages = by_package(labelled), by_package(mined)
+    count = lambda documents: f"{len(documents)} with {sum(len(d.questions) for d in documents)} questions"
+    print(f"labelled windows: {count(labelled)}; mined files: {count(mined)}; {device}", flush=True)
 
     # --- model and state
-    model = Skimmer(vocabulary.size).to(device)
-    optimizer = torch.optim.AdamW(parameter_groups(model, rate), lr=rate, betas=(0.9, 0.98), fused=True)
-    state = {"step": 0, "spent": 0.0, "log": []}
-    checkpoint, before = args.work / f"{args.stage}.pt", args.work / "pretrain.pt"
+    init = np.load(args.work / "init.npz")
+    if is_student:
+        model = student(vocabulary.size)
+        with torch.no_grad():
+            model.encoder.embedding.weight.normal_(std=0.1)
+            model.encoder.embedding.weight[0] = 0
+            if "initialisation" not in args.without:
+                model.encoder.embedding.weight[1:1 + len(init["embedding"])] = torch.from_numpy(init["embedding"])
+    else:
+        model = teacher(vocabulary)
+    model.idf.copy_(torch.from_numpy(init["idf"]))
+    guide = None
+    if is_student and not args.no_teacher:
+        guide = load_average(teacher(vocabulary), args.work / "teacher.pt").to(device).eval().requires_grad_(False)
+        with torch.no_grad():  # with the same CRF, the same emissions mean the same
+            model.transition.copy_(guide.transition), model.ends.copy_(guide.ends)
+    if args.stage == "teacher" and (args.work / "teacher-pretrain.pt").exists():
+        load_average(model, args.work / "teacher-pretrain.pt")
+    leave_out(model, args.without)
+    model.to(device)
+    encoder = list(model.encoder.parameters())
+    rest = [p for n, p in model.named_parameters() if not n.startswith("encoder.")]
+    encoder_rate = args.encoder_rate or (3e-4 if is_student else 6e-5)
+    optimizer = torch.optim.AdamW([{"params": encoder, "base": encoder_rate, "weight_decay": 0.01}, {"params": rest, "base": args.rate, "weight_decay": 0.03}],
+                                  lr=args.rate, betas=(0.9, 0.98), fused=True)
+    state, average = {"step": 0, "spent": 0.0, "log": []}, None
+    checkpoint = args.work / f"{args.name or args.stage}.pt"
     if checkpoint.exists():
         saved = torch.load(checkpoint, map_location=device, weights_only=False)
         model.load_state_dict(saved["model"]), optimizer.load_state_dict(saved["optimizer"])
-        state = saved["state"]
+        state, average = saved["state"], saved["average"]
         print(f"resumed at step {state['step']}, {state['spent'] / 60:.1f} minutes", flush=True)
-    elif args.stage == "finetune":
-        model.load_state_dict(torch.load(before, map_location=device, weights_only=False)["model"])
-    else:
-        init = np.load(args.work / "init.npz")
-        with torch.no_grad():
-            model.idf.copy_(torch.from_numpy(init["idf"]))
-            model.embedding.weight[1:1 + len(init["embedding"])] = torch.from_numpy(init["embedding"])
-    rng.seed(1000 + state["step"]), np.random.seed(1000 + state["step"])
+    average = average or {n: p.clone() for n, p in model.state_dict().items()}
+    rng = random.Random(1000 + state["step"])
+    random.seed(1000 + state["step"]), np.random.seed(1000 + state["step"])
 
-    def save():
+    def report(running):
+        shadow = copy.deepcopy(model)
+        shadow.load_state_dict(average)
+        figures = evaluate.report(evaluate.score(shadow, validation, vocabulary))
+        print(f"{args.stage} {state['spent'] / 60:.1f} min, step {state['step']}, loss {running:.4f}", flush=True)
+        evaluate.show(figures)
+        state["log"].append({"minutes": state["spent"] / 60, "step": state["step"], "loss": running, **figures})
         partial = checkpoint.with_suffix(".partial")
-        torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "config": model.config, "state": state, "args": vars(args)}, partial)
+        torch.save({"model": model.state_dict(), "average": average, "optimizer": optimizer.state_dict(), "config": model.config, "state": state}, partial)
         partial.rename(checkpoint)
+        checkpoint.with_suffix(".json").write_text(json.dumps(state["log"], indent=1))
 
     # --- loop
     reported, running = state["spent"], None
+    model.train()
     while state["spent"] < args.minutes * 60:
         began = time.time()
         progress = state["spent"] / (args.minutes * 60)
         schedule = min(1, (state["step"] + 1) / WARM_UP) * max(0.02, 0.5 * (1 + np.cos(np.pi * progress)))
         for group in optimizer.param_groups:
             group["lr"] = group["base"] * schedule
-        samples = [draw(args, train, mined, vocabulary, rng) for _ in range(args.batch)]
-        loss = loss_of(model, [x.to(device) for x in collate(samples)])
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        total = 0.0
+        for _ in range(args.texts):
+            roll, share = rng.random(), mined_share + (first_share - mined_share) * max(0, 1 - 2 * progress)
+            is_mined, is_log = roll < share, is_student and share <= roll < share + args.logs
+            if is_mined:
+                document, questions, label, start, end = mined_sample(mined, mined_packages, rng)
+            elif is_log:
+                document, questions, label, start, end = log_sample(vocabulary, rng)
+            else:
+                document, questions, label, start, end = labelled_sample(labelled, labelled_packages, rng)
+            inputs = [x.to(device) for x in tensors(document, questions, vocabulary, start, end)]
+            emission, answer = model(*inputs)
+            label = torch.from_numpy(label).to(device)
+            if guide is None or is_log:
+                loss = label_loss(model, emission, answer, label)
+            else:
+                with torch.no_grad():
+                    wanted = guide(*inputs)
+                loss = teacher_loss(emission, answer, *wanted)
+                if not is_mined:
+                    loss = (1 - HARD) * loss + HARD * label_loss(model, emission, answer, label)
+            (loss / args.texts).backward()
+            total += loss.item() / args.texts
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         state["step"] += 1
+        decay = min(AVERAGE, (1 + state["step"]) / (10 + state["step"]))
+        with torch.no_grad():
+            now = model.state_dict()
+            floats = [n for n in average if now[n].is_floating_point()]
+            torch._foreach_lerp_([average[n] for n in floats], [now[n] for n in floats], 1 - decay)
         state["spent"] += min(time.time() - began, LONGEST_STEP)
-        running = loss.item() if running is None else 0.98 * running + 0.02 * loss.item()
-        if state["spent"] - reported > REPORT_EVERY or state["spent"] >= args.minutes * 60:
+        running = total if running is None else 0.98 * running + 0.02 * total
+        if state["spent"] - reported > args.report * 60 or state["spent"] >= args.minutes * 60:
             reported = state["spent"]
-            figures = evaluate.report(evaluate.score(model, validation, vocabulary, device))
-            print(f"{args.stage} {state['spent'] / 60:.1f} min, step {state['step']}, loss {running:.4f}", flush=True)
-            evaluate.show(figures)
-            state["log"].append({"minutes": state["spent"] / 60, "step": state["step"], "loss": running, **figures})
-            save()
-    save()
-    (args.work / f"{args.stage}.json").write_text(json.dumps(state["log"], indent=1))
+            report(running)
 
 
 if __name__ == "__main__":

@@ -129,6 +129,10 @@ impl Material for Code<'_> {
         !is_structural(self.lines[line])
     }
 
+    fn view(&self, kept: &[bool]) -> String {
+        render::view(self.lines, self.first, kept)
+    }
+
     fn cost(&self, kept: &[bool]) -> usize {
         render::cost(self.lines, self.first, kept)
     }

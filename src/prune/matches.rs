@@ -215,6 +215,10 @@ impl Material for Rows<'_> {
         !self.is_heading[line]
     }
 
+    fn view(&self, kept: &[bool]) -> String {
+        self.results.page(kept, usize::MAX).body
+    }
+
     fn cost(&self, kept: &[bool]) -> usize {
         let page = self.results.page(kept, usize::MAX);
         page.length + if page.gaps > 0 { HEADER } else { 0 }
@@ -271,7 +275,7 @@ impl<'a> Page<'a> {
 
     /// Adds a file's lines; `kept` has a flag for its heading and one for each line.
     fn add_file(&mut self, file: &'a FileMatches, kept: &[bool]) {
-        if !kept[0] || self.full {
+        if !kept.contains(&true) || self.full {
             return self.left_out.push(file);
         }
         self.close_gap();

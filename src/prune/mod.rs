@@ -15,7 +15,7 @@ use std::ops::Range;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
-use crate::skim::{LineScores, SkimError, Skimmer, skim_safely};
+use crate::skim::{Keep, LineScores, SkimError, Skimmer, skim_safely};
 
 /// Texts of fewer lines are never pruned.
 pub const SMALL: usize = 40;
@@ -23,6 +23,8 @@ pub const SMALL: usize = 40;
 pub const WORTHWHILE: f64 = 0.8;
 /// Texts of more lines are not skimmed: it would take longer than clients wait.
 pub const LONGEST_SKIMMED: usize = 50_000;
+/// Tokens set aside for the header of a view.
+const HEADER_TOKENS: usize = 70;
 /// Longest focus question, in characters.
 pub const LONGEST_QUESTION: usize = 2000;
 
@@ -76,6 +78,28 @@ pub fn pieces(kept: &[bool]) -> Vec<Piece> {
         .collect()
 }
 
+/// How much may be shown.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Longest result, in characters. Some clients cut there.
+    pub most: usize,
+    /// Longest pruned result, in o200k tokens; one line is shown in any case.
+    pub tokens: Option<usize>,
+    /// Which of the skimmer's thresholds decides.
+    pub keep: Keep,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { most: 20_000, tokens: None, keep: Keep::default() }
+    }
+}
+
+/// o200k tokens of a text.
+pub fn tokens(text: &str) -> usize {
+    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+}
+
 /// Something that can be shown in part.
 pub trait Material {
     /// The lines as the skimmer reads them.
@@ -86,6 +110,8 @@ pub trait Material {
     fn outline(&self, scores: &LineScores) -> Vec<bool>;
     /// Whether a line may be picked for its own score.
     fn can_pick(&self, line: usize) -> bool;
+    /// The view without its header: kept lines, and gaps for the rest.
+    fn view(&self, kept: &[bool]) -> String;
     /// Length of the view in characters with an ordinary header.
     fn cost(&self, kept: &[bool]) -> usize;
     /// What a view may cost so that it fits into `most` characters whatever its header says.
@@ -105,7 +131,7 @@ pub enum Decision {
     Unanswered(Vec<bool>),
 }
 
-/// Decides what to show of `material` in at most `most` characters.
+/// Decides what to show of `material`.
 ///
 /// # Errors
 /// Only a cancelled call; any other failure of the skimmer is a [`Decision::Failed`].
@@ -113,12 +139,15 @@ pub fn decide(
     material: &dyn Material,
     question: &FocusQuestion,
     skimmer: &dyn Skimmer,
-    most: usize,
+    limits: &Limits,
     cancel: &CancellationToken,
 ) -> Result<Decision> {
     let lines = material.lines();
-    let whole = material.cost(&vec![true; lines.len()]);
-    if lines.len() < SMALL && whole <= most {
+    let everything = vec![true; lines.len()];
+    let whole = material.cost(&everything);
+    let within = |kept: &[bool]| limits.tokens.is_none_or(|most| tokens(&material.view(kept)) + HEADER_TOKENS <= most);
+    let fits = whole <= limits.most && within(&everything);
+    if lines.len() < SMALL && fits {
         return Ok(Decision::Whole);
     }
     if lines.len() > LONGEST_SKIMMED {
@@ -132,19 +161,20 @@ pub fn decide(
             return Ok(Decision::Failed(error));
         }
     };
-    let worth = |kept: &[bool]| whole > most || material.cost(kept) as f64 <= whole as f64 * WORTHWHILE;
+    let worth = |kept: &[bool]| !fits || material.cost(kept) as f64 <= whole as f64 * WORTHWHILE;
     if scores.answer < scores.thresholds.answer {
-        let outline = material.outline(&scores);
+        let outline = select::first_that_fit(material.outline(&scores), within);
         return Ok(if worth(&outline) { Decision::Unanswered(outline) } else { Decision::Whole });
     }
     let pickable: Vec<bool> = (0..lines.len()).map(|line| material.can_pick(line)).collect();
-    let kept = select::select(&scores, &pickable, material.room(most), |kept| {
+    let complete = |kept: &mut [bool]| {
         if !cancel.is_cancelled() {
             material.complete(kept);
             select::fill_cheap_gaps(kept, lines);
         }
-        material.cost(kept)
-    });
+    };
+    let fits = |kept: &[bool]| material.cost(kept) <= material.room(limits.most) && within(kept);
+    let kept = select::select(&scores.keep, scores.thresholds.keep(limits.keep), &pickable, complete, fits);
     if cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }

@@ -70,6 +70,12 @@ pub fn cost(lines: &[&str], first: usize, kept: &[bool]) -> usize {
     body + if kept.contains(&false) { HEADER } else { 0 }
 }
 
+/// The kept lines and the gaps between them, without a header.
+pub fn view(lines: &[&str], first: usize, kept: &[bool]) -> String {
+    let page = Page { name: "", lines, first, total: lines.len(), decoded_from: None, read_back: "" };
+    Body::write(&page, kept, LONGEST_LINE, usize::MAX).text
+}
+
 /// Characters that lines and gaps may take in a result of at most `most`.
 pub fn room(most: usize) -> usize {
     most.saturating_sub(RESERVE)

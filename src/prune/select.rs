@@ -1,41 +1,60 @@
 //! Which lines the scores pick: by threshold, and by a higher one where the view would not fit.
 
-use crate::skim::LineScores;
-
 /// Lines picked at least, when the text answers but fewer lines reach the threshold: an answer is never empty, nor a lone header.
 const FALLBACK: usize = 5;
 /// A gap whose text is this short, in characters, costs no more than its marker: `⋮ 120-347` takes 7 o200k and 8 cl100k tokens.
 const CHEAP_GAP: usize = 24;
 
-/// Picks lines and completes them (`complete` extends the flags it is given and returns the cost of the view). Among the sets at or above
-/// the threshold, the largest one that costs at most `most`; if none does, the best lines without what belongs to them.
-pub fn select(scores: &LineScores, pickable: &[bool], most: usize, mut complete: impl FnMut(&mut [bool]) -> usize) -> Vec<bool> {
+/// Picks lines and completes them. Among the sets of lines that score `threshold` or more, the largest one that fits; if none does, the best
+/// lines, few enough to fit but at least one, without what belongs to them.
+pub fn select(
+    scores: &[f32],
+    threshold: f32,
+    pickable: &[bool],
+    complete: impl Fn(&mut [bool]),
+    fits: impl Fn(&[bool]) -> bool,
+) -> Vec<bool> {
     let mut order: Vec<usize> = (0..pickable.len()).filter(|i| pickable[*i]).collect();
-    order.sort_by(|a, b| scores.keep[*b].total_cmp(&scores.keep[*a]).then(a.cmp(b)));
-    let above = order.iter().take_while(|i| scores.keep[**i] >= scores.thresholds.keep).count();
+    order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
+    let above = order.iter().take_while(|i| scores[**i] >= threshold).count();
     let picked = above.max(FALLBACK).min(order.len());
     let pick = |count: usize| {
         let mut kept = vec![false; pickable.len()];
         order[..count].iter().for_each(|i| kept[*i] = true);
         kept
     };
-    let mut attempt = |count: usize| {
+    let attempt = |count: usize| {
         let mut kept = pick(count);
-        let cost = complete(&mut kept);
-        (cost <= most).then_some(kept)
+        complete(&mut kept);
+        fits(&kept).then_some(kept)
     };
     if let Some(kept) = attempt(picked) {
         return kept;
     }
-    let (mut fits, mut too_many, mut best) = (0, picked, None);
-    while too_many - fits > 1 {
-        let middle = fits.midpoint(too_many);
+    let (mut few_enough, mut too_many, mut best) = (0, picked, None);
+    while too_many - few_enough > 1 {
+        let middle = few_enough.midpoint(too_many);
         match attempt(middle) {
-            Some(kept) => (fits, best) = (middle, Some(kept)),
+            Some(kept) => (few_enough, best) = (middle, Some(kept)),
             None => too_many = middle,
         }
     }
-    best.unwrap_or_else(|| pick(FALLBACK.min(picked)))
+    best.or_else(|| (1..=FALLBACK.min(picked)).rev().map(pick).find(|kept| fits(kept))).unwrap_or_else(|| pick(1.min(picked)))
+}
+
+/// The first of the kept lines, as many as fit, at least one.
+pub fn first_that_fit(kept: Vec<bool>, fits: impl Fn(&[bool]) -> bool) -> Vec<bool> {
+    if fits(&kept) {
+        return kept;
+    }
+    let order: Vec<usize> = (0..kept.len()).filter(|line| kept[*line]).collect();
+    let first = |count: usize| {
+        let mut kept = vec![false; kept.len()];
+        order[..count].iter().for_each(|line| kept[*line] = true);
+        kept
+    };
+    let most = (1..order.len()).collect::<Vec<_>>().partition_point(|count| fits(&first(*count)));
+    first(most.max(1).min(order.len()))
 }
 
 /// Blank lines and lone closers are not picked for themselves; completion brings them back where they belong.
@@ -61,37 +80,37 @@ pub fn fill_cheap_gaps(kept: &mut [bool], lines: &[&str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::skim::Thresholds;
 
-    fn scores(keep: &[f32]) -> LineScores {
-        LineScores { keep: keep.to_vec(), answer: 1.0, thresholds: Thresholds { keep: 0.5, answer: 0.5 } }
-    }
-
-    fn count(kept: &mut [bool]) -> usize {
-        kept.iter().filter(|kept| **kept).count()
+    fn at_most(lines: usize) -> impl Fn(&[bool]) -> bool {
+        move |kept| kept.iter().filter(|kept| **kept).count() <= lines
     }
 
     #[test]
     fn the_threshold_picks_and_the_budget_raises_it() {
         let pickable = [true, true, false, true, true, true, true, true];
-        let scores = scores(&[0.6, 0.9, 0.99, 0.2, 0.7, 0.8, 0.55, 0.65]);
-        assert_eq!(select(&scores, &pickable, 10, count), [true, true, false, false, true, true, true, true]);
-        assert_eq!(select(&scores, &pickable, 2, count), [false, true, false, false, false, true, false, false]);
+        let scores = [0.6, 0.9, 0.99, 0.2, 0.7, 0.8, 0.55, 0.65];
+        assert_eq!(select(&scores, 0.5, &pickable, |_| (), at_most(10)), [true, true, false, false, true, true, true, true]);
+        assert_eq!(select(&scores, 0.5, &pickable, |_| (), at_most(2)), [false, true, false, false, false, true, false, false]);
     }
 
     #[test]
     fn an_answer_is_never_empty() {
-        assert_eq!(select(&scores(&[0.1, 0.2]), &[true, true], 10, count), [true, true]);
+        assert_eq!(select(&[0.1, 0.2], 0.5, &[true, true], |_| (), at_most(10)), [true, true]);
     }
 
     #[test]
     fn where_nothing_fits_the_best_lines_stay() {
-        let all = |kept: &mut [bool]| {
-            kept.fill(true);
-            100
-        };
-        let scores = scores(&[0.6, 0.9, 0.8, 0.55, 0.7, 0.95]);
-        assert_eq!(select(&scores, &[true; 6], 10, all), [true, true, true, false, true, true]);
+        let all = |kept: &mut [bool]| kept.fill(true);
+        let scores = [0.6, 0.9, 0.8, 0.55, 0.7, 0.95];
+        assert_eq!(select(&scores, 0.5, &[true; 6], all, at_most(5)), [true, true, true, false, true, true]);
+    }
+
+    #[test]
+    fn an_outline_is_cut_to_what_fits() {
+        let kept = vec![true, false, true, true, true];
+        assert_eq!(first_that_fit(kept.clone(), at_most(2)), [true, false, true, false, false]);
+        assert_eq!(first_that_fit(kept.clone(), at_most(9)), kept);
+        assert_eq!(first_that_fit(kept, at_most(0)), [true, false, false, false, false]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A skimmer sees text and a question and gives every line the probability that a careful reader would keep it. It knows nothing of
 //! files, thresholds on size, or how a result is shown.
 
+pub mod bm25;
 pub mod embedded;
 
 use tokio_util::sync::CancellationToken;
@@ -21,10 +22,37 @@ pub struct LineScores {
 /// Decision points of a skimmer, calibrated on validation labels and shipped with its weights.
 #[derive(Debug, Clone, Copy, serde::Deserialize)]
 pub struct Thresholds {
-    /// Lines at or above it are kept.
-    pub keep: f32,
+    /// Lines at or above it are kept when precision counts twice as much as recall (best F0.5).
+    pub strict: f32,
+    /// Lines at or above it are kept by default (best F1).
+    pub balanced: f32,
+    /// Lines at or above it are kept when recall counts twice as much as precision (best F2).
+    pub generous: f32,
     /// Below it the text is taken not to answer the question.
     pub answer: f32,
+}
+
+/// How much to keep.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// Fewer lines, nearly all of them to the point.
+    Strict,
+    /// As many missed lines as needless ones.
+    #[default]
+    Balanced,
+    /// More lines, little missed.
+    Generous,
+}
+
+impl Thresholds {
+    /// The threshold of the lines.
+    pub fn keep(&self, keep: Keep) -> f32 {
+        match keep {
+            Keep::Strict => self.strict,
+            Keep::Balanced => self.balanced,
+            Keep::Generous => self.generous,
+        }
+    }
 }
 
 /// Why a skimmer gave no scores.

@@ -65,7 +65,7 @@ pub struct Request {
 pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Output> {
     let question = question(request.context_focus_question.as_ref())?;
     let search = Search::new(request, &call.cancel)?;
-    let most = session.options.most;
+    let most = session.options.limits.most;
     let room = if question.is_some() { most * SKIMMED } else { most };
     let collected = search.everywhere(session, request, call, room)?;
     if call.cancel.is_cancelled() {
@@ -80,7 +80,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     }
     let results = collected.results;
     let decision = match &question {
-        Some(question) => decide(&results.material(), question, session.skimmer.as_ref(), most, &call.cancel)?,
+        Some(question) => decide(&results.material(), question, session.skimmer.as_ref(), &session.options.limits, &call.cancel)?,
         None => Decision::Whole,
     };
     Ok(Output { text: results.render(&pattern, &decision, collected.failed, most), found: true })

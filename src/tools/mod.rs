@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::Result;
 use crate::prune::code::Code;
 use crate::prune::render::{self, Page, Status};
-use crate::prune::{Decision, FocusQuestion, decide};
+use crate::prune::{Decision, FocusQuestion, Limits, decide};
 use crate::skim::Skimmer;
 use crate::skim::embedded::Embedded;
 use crate::workspace::Workspace;
@@ -30,18 +30,12 @@ pub struct Session {
 }
 
 /// Limits and wording.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Longest result, in characters. Some clients cut there.
-    pub most: usize,
+    /// How much may be shown.
+    pub limits: Limits,
     /// Whether results are read by someone at a shell, who reads gaps back with `--lines`.
     pub shell: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { most: 20_000, shell: false }
-    }
 }
 
 /// The state of one call.
@@ -80,6 +74,7 @@ impl Session {
         read_back: &str,
         cancel: &CancellationToken,
     ) -> Result<Output> {
+        let limits = &self.options.limits;
         let lines = excerpt.text.lines(0..excerpt.text.len());
         if lines.is_empty() {
             return Ok(Output { text: format!("{name} is empty: it has no lines.\n"), found: true });
@@ -87,15 +82,15 @@ impl Session {
         let page =
             Page { name, lines: &lines, first: excerpt.first, total: excerpt.total, decoded_from: excerpt.text.decoded_from, read_back };
         let decision = match question {
-            Some(question) => decide(&Code::new(name, &lines, excerpt.first), question, self.skimmer.as_ref(), self.options.most, cancel)?,
+            Some(question) => decide(&Code::new(name, &lines, excerpt.first), question, self.skimmer.as_ref(), limits, cancel)?,
             None => Decision::Whole,
         };
         let all = || vec![true; lines.len()];
         let text = match &decision {
-            Decision::Whole => render::page(&page, &all(), Status::Exact, self.options.most),
-            Decision::Failed(error) => render::page(&page, &all(), Status::Failed(error), self.options.most),
-            Decision::Partial(kept) => render::page(&page, kept, Status::Pruned, self.options.most),
-            Decision::Unanswered(kept) => render::page(&page, kept, Status::Unanswered, self.options.most),
+            Decision::Whole => render::page(&page, &all(), Status::Exact, limits.most),
+            Decision::Failed(error) => render::page(&page, &all(), Status::Failed(error), limits.most),
+            Decision::Partial(kept) => render::page(&page, kept, Status::Pruned, limits.most),
+            Decision::Unanswered(kept) => render::page(&page, kept, Status::Unanswered, limits.most),
         };
         Ok(Output { text, found: true })
     }

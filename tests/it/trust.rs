@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use codeskim::prune::Limits;
 use codeskim::skim::{LineScores, SkimError, Skimmer, Thresholds};
 use codeskim::tools::{Options, Session, read_file};
 use proptest::prelude::*;
@@ -97,13 +98,15 @@ async fn every_file_of_this_repository_comes_back_whole_pruned_or_not() {
     assert!(files.len() > 30 && pruned > 20, "{} files, {pruned} pruned", files.len());
 }
 
+const THRESHOLDS: Thresholds = Thresholds { strict: 0.5, balanced: 0.5, generous: 0.5, answer: 0.5 };
+
 /// Gives each line the score it is told.
 struct Told(Vec<f32>, f32);
 
 impl Skimmer for Told {
     fn skim(&self, lines: &[&str], _: &str, _: &CancellationToken) -> Result<LineScores, SkimError> {
         let keep = self.0.iter().copied().cycle().take(lines.len()).collect();
-        Ok(LineScores { keep, answer: self.1, thresholds: Thresholds { keep: 0.5, answer: 0.5 } })
+        Ok(LineScores { keep, answer: self.1, thresholds: THRESHOLDS })
     }
 }
 
@@ -123,12 +126,12 @@ impl Skimmer for Broken {
             Self::NotANumber => vec![f32::NAN; lines.len()],
             Self::TooFew => Vec::new(),
         };
-        Ok(LineScores { keep, answer: 1.0, thresholds: Thresholds { keep: 0.5, answer: 0.5 } })
+        Ok(LineScores { keep, answer: 1.0, thresholds: THRESHOLDS })
     }
 }
 
 fn session(root: &Path, skimmer: impl Skimmer + 'static, most: usize) -> Session {
-    let mut session = Session::new(&[root], Options { most, shell: false }).expect("a session");
+    let mut session = Session::new(&[root], Options { limits: Limits { most, ..Default::default() }, shell: false }).expect("a session");
     session.skimmer = Arc::new(skimmer);
     session
 }

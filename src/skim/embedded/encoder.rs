@@ -10,6 +10,7 @@ use candle_core::{DType, Device, Result, Tensor};
 use candle_nn::VarBuilder;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
+use rayon::prelude::*;
 
 use super::Config;
 use super::text::{Document, FEATURES, LEXICAL};
@@ -20,6 +21,10 @@ const KERNELS: [(f32, f32); 7] = [(1.0, 0.03), (0.9, 0.1), (0.7, 0.1), (0.5, 0.1
 const NO_MATCH: f32 = -1.0;
 /// Sharpness of the pooling towards the question.
 const TOWARDS: f32 = 8.0;
+/// Lines each way over which a line's mean vector is compared with the question's.
+const NEIGHBOURS: [usize; 3] = [0, 2, 6];
+/// Lines that are worth a task of their own.
+const TASK: usize = 32;
 
 /// The trained parts of this stage.
 pub struct Encoder {
@@ -27,18 +32,26 @@ pub struct Encoder {
     /// (vocabulary, d), kept in half precision: a text uses few of its rows.
     embedding: Vec<f16>,
     idf: Vec<f32>,
-    /// (d, 3d): the parts of the convolution that read the subtoken before, at and after, side by side.
-    conv: Tensor,
-    conv_bias: Vec<f32>,
+    conv: Convolution,
+    conv2: Convolution,
+    /// (d, d): both sides of a comparison go through it.
+    matching: Tensor,
     /// d weights, then those of the two idf inputs, then the bias.
     match_weight: Vec<f32>,
     /// d weights, then that of idf, then the bias.
     pool: Vec<f32>,
 }
 
+/// Mixes each subtoken with its neighbours on the line.
+struct Convolution {
+    /// (d, 3d): the parts that read the subtoken before, at and after, side by side.
+    weight: Tensor,
+    bias: Vec<f32>,
+}
+
 /// A window, ready for the line model.
 pub struct Encoded {
-    /// (N, 4d + 3 kernels + features)
+    /// (N, 4d + 3 kernels + neighbours + features)
     pub lines: Tensor,
     /// (Q, d)
     pub question: Tensor,
@@ -52,12 +65,11 @@ struct Sequence {
 }
 
 impl Encoder {
-    /// Reads `embedding`, `idf`, `conv`, `match_weight` and `pool`.
+    /// Reads `encoder`, `idf`, `match`, `match_weight` and `pool`.
     pub fn new(config: &Config, vb: &VarBuilder) -> Result<Self> {
         let d = config.embedding;
-        let table = vb.get_with_hints_dtype((config.vocabulary_size, d), "embedding.weight", Default::default(), DType::F16)?;
-        let conv = vb.get((d, 3 * d), "conv.weight")?;
-        let parts: Vec<_> = (0..3).map(|i| conv.narrow(1, i * d, d)?.t()).collect::<Result<_>>()?;
+        let inner = vb.pp("encoder");
+        let table = inner.get_with_hints_dtype((config.vocabulary_size, d), "embedding.weight", Default::default(), DType::F16)?;
         let flat = |name: &str, width: usize| -> Result<Vec<f32>> {
             let mut row = vb.get((1, width), &format!("{name}.weight"))?.flatten_all()?.to_vec1::<f32>()?;
             row.extend(vb.get(1, &format!("{name}.bias"))?.to_vec1::<f32>()?);
@@ -67,8 +79,9 @@ impl Encoder {
             d,
             embedding: table.flatten_all()?.to_vec1()?,
             idf: vb.get(config.vocabulary_size, "idf")?.to_vec1()?,
-            conv: Tensor::cat(&parts, 1)?.contiguous()?,
-            conv_bias: vb.get(d, "conv.bias")?.to_vec1()?,
+            conv: Convolution::new(d, &inner.pp("conv"))?,
+            conv2: Convolution::new(d, &inner.pp("conv2"))?,
+            matching: vb.get((d, d), "match.weight")?.t()?.contiguous()?,
             match_weight: flat("match_weight", d + 2)?,
             pool: flat("pool", d + 1)?,
         })
@@ -76,7 +89,7 @@ impl Encoder {
 
     /// Width of a row of [`Encoded::lines`].
     pub fn output_width(embedding: usize) -> usize {
-        4 * embedding + 3 * KERNELS.len() + FEATURES + LEXICAL
+        4 * embedding + 3 * KERNELS.len() + NEIGHBOURS.len() + FEATURES + LEXICAL
     }
 
     /// Encodes the lines of `window`.
@@ -97,11 +110,14 @@ impl Encoder {
         for (out, id) in raw.chunks_exact_mut(d).zip(&distinct) {
             self.embedding[*id as usize * d..][..d].convert_to_f32_slice(out);
         }
-        let raw_tensor = Tensor::from_slice(&raw, (distinct.len(), d), &Device::Cpu)?;
-        let mixed = raw_tensor.matmul(&self.conv)?.flatten_all()?.to_vec1::<f32>()?;
-        // 2. Subtokens mixed with their neighbours: (S, d) and (Q, d)
-        let h = self.contextual(&lines, &raw, &mixed);
-        let hq = self.contextual(&asked, &raw, &mixed);
+        // 2. Subtokens mixed with their neighbours, twice: (S, d) and (Q, d)
+        let mixed = product(&raw, &self.conv.weight)?;
+        let contextual = |sequence: &Sequence| {
+            let once = self.conv.mix(&sequence.starts, &raw, &mixed, |i| sequence.rows[i]);
+            let again = product(&once, &self.conv2.weight)?;
+            Ok::<_, candle_core::Error>(self.conv2.mix(&sequence.starts, &once, &again, |i| i))
+        };
+        let (h, hq) = (contextual(&lines)?, contextual(&asked)?);
         let q = asked.rows.len();
         // 3. How much each question subtoken matters
         let question_idf = &document.question_idf;
@@ -114,33 +130,36 @@ impl Encoder {
             })
             .collect();
         // 4. Similarity of every subtoken, mixed (S, Q) and as written (U, Q), to every question subtoken
-        let hq_unit = Tensor::from_vec(unit(&hq, d), (q, d), &Device::Cpu)?;
         let eq: Vec<f32> = asked.rows.iter().flat_map(|r| &raw[r * d..][..d]).copied().collect();
-        let eq_unit = Tensor::from_vec(unit(&eq, d), (q, d), &Device::Cpu)?;
-        let similar = similarity(&unit(&h, d), &hq_unit)?;
-        let literal = similarity(&unit(&raw, d), &eq_unit)?;
+        let similar = similarity(&product(&h, &self.matching)?, &product(&hq, &self.matching)?, d)?;
+        let literal = similarity(&raw, &eq, d)?;
         // 5. One row a line
         let about = about(&hq, &weight, d);
         let normal = [normalised(&weight), normalised(&idf), normalised(question_idf)];
         let n = window.len();
         let (mut line, mut towards) = (vec![0f32; n * d], vec![0f32; n * d]);
-        let mut kernels = Vec::with_capacity(n * 3 * KERNELS.len());
-        for i in 0..n {
-            let span = lines.starts[i]..lines.starts[i + 1];
-            let rows = &lines.rows[span.clone()];
-            let vectors = &h[span.start * d..span.end * d];
-            let matches = &similar[span.start * q..span.end * q];
-            let best = best_match(matches.chunks_exact(q), q);
-            let best_literal = best_match(rows.iter().map(|r| &literal[r * q..][..q]), q);
-            count_matches(&best, &best_literal, &normal, &mut kernels);
-            let importance = vectors
-                .chunks_exact(d)
-                .zip(rows)
-                .map(|(v, r)| dot(v, &self.pool[..d]) + self.pool[d] * self.idf[distinct[*r] as usize] + self.pool[d + 1]);
-            pool_into(&mut line[i * d..][..d], vectors, importance.collect());
-            let pull = matches.chunks_exact(q).map(|m| m.iter().zip(&weight).map(|(m, w)| m * w).fold(0.0, f32::max) * TOWARDS);
-            pool_into(&mut towards[i * d..][..d], vectors, pull.collect());
-        }
+        let (mut kernels, mut total) = (vec![0f32; n * 3 * KERNELS.len()], vec![0f32; n * d]);
+        let rows = line.par_chunks_exact_mut(d).zip(towards.par_chunks_exact_mut(d)).zip(total.par_chunks_exact_mut(d));
+        rows.zip(kernels.par_chunks_exact_mut(3 * KERNELS.len())).enumerate().with_min_len(TASK).for_each(
+            |(i, (((line, towards), total), kernels))| {
+                let span = lines.starts[i]..lines.starts[i + 1];
+                let rows = &lines.rows[span.clone()];
+                let vectors = &h[span.start * d..span.end * d];
+                let matches = &similar[span.start * q..span.end * q];
+                let best = best_match(matches.chunks_exact(q), q);
+                let best_literal = best_match(rows.iter().map(|r| &literal[r * q..][..q]), q);
+                count_matches(&best, &best_literal, &normal, kernels);
+                let importance = vectors
+                    .chunks_exact(d)
+                    .zip(rows)
+                    .map(|(v, r)| dot(v, &self.pool[..d]) + self.pool[d] * self.idf[distinct[*r] as usize] + self.pool[d + 1]);
+                pool_into(line, vectors, importance.collect());
+                let pull = matches.chunks_exact(q).map(|m| m.iter().zip(&weight).map(|(m, w)| m * w).fold(0.0, f32::max) * TOWARDS);
+                pool_into(towards, vectors, pull.collect());
+                vectors.chunks_exact(d).for_each(|vector| add(total, vector));
+            },
+        );
+        let cosines = cosines(&total, &hq, d);
         let mut out = Vec::with_capacity(n * Self::output_width(d));
         for (i, position) in window.clone().enumerate() {
             let parent = document.parent[position];
@@ -151,6 +170,7 @@ impl Encoder {
             out.extend(own.iter().zip(&about).map(|(a, b)| a * b));
             out.extend_from_slice(&line[up * d..][..d]);
             out.extend_from_slice(&kernels[i * 3 * KERNELS.len()..][..3 * KERNELS.len()]);
+            out.extend(cosines.iter().map(|cosines| cosines[i]));
             out.extend_from_slice(&document.features[position]);
         }
         Ok(Encoded {
@@ -158,26 +178,33 @@ impl Encoder {
             question: Tensor::from_vec(hq, (q, d), &Device::Cpu)?,
         })
     }
+}
 
-    /// Each subtoken's vector plus a rectified mix of it and its neighbours on the line.
-    fn contextual(&self, sequence: &Sequence, raw: &[f32], mixed: &[f32]) -> Vec<f32> {
-        let d = self.d;
-        let mut out = vec![0f32; sequence.rows.len() * d];
-        for span in sequence.starts.windows(2) {
-            let rows = &sequence.rows[span[0]..span[1]];
-            for (i, row) in rows.iter().enumerate() {
-                let out = &mut out[(span[0] + i) * d..][..d];
-                out.copy_from_slice(&self.conv_bias);
-                let mut add =
-                    |row: usize, part: usize| mixed[row * 3 * d + part * d..][..d].iter().zip(&mut *out).for_each(|(m, o)| *o += m);
-                if i > 0 {
-                    add(rows[i - 1], 0);
+impl Convolution {
+    fn new(d: usize, vb: &VarBuilder) -> Result<Self> {
+        let weight = vb.get((d, 3 * d), "weight")?;
+        let parts: Vec<_> = (0..3).map(|i| weight.narrow(1, i * d, d)?.t()).collect::<Result<_>>()?;
+        Ok(Self { weight: Tensor::cat(&parts, 1)?.contiguous()?, bias: vb.get(d, "bias")?.to_vec1()? })
+    }
+
+    /// Each subtoken's vector plus a rectified mix of it and its neighbours on the line. `row` says where in `vectors`, and in their
+    /// products with the weight `mixed`, the subtoken at a position is.
+    fn mix(&self, starts: &[usize], vectors: &[f32], mixed: &[f32], row: impl Fn(usize) -> usize) -> Vec<f32> {
+        let d = self.bias.len();
+        let mut out = vec![0f32; starts.last().copied().unwrap_or(0) * d];
+        for span in starts.windows(2) {
+            for i in span[0]..span[1] {
+                let out = &mut out[i * d..][..d];
+                out.copy_from_slice(&self.bias);
+                let mut part = |at: usize, part: usize| add(out, &mixed[row(at) * 3 * d + part * d..][..d]);
+                if i > span[0] {
+                    part(i - 1, 0);
                 }
-                add(*row, 1);
-                if let Some(after) = rows.get(i + 1) {
-                    add(*after, 2);
+                part(i, 1);
+                if i + 1 < span[1] {
+                    part(i + 1, 2);
                 }
-                out.iter_mut().zip(&raw[row * d..][..d]).for_each(|(o, e)| *o = o.max(0.0) + e);
+                out.iter_mut().zip(&vectors[row(i) * d..][..d]).for_each(|(o, e)| *o = o.max(0.0) + e);
             }
         }
         out
@@ -209,11 +236,51 @@ fn unit(x: &[f32], d: usize) -> Vec<f32> {
         .collect()
 }
 
-/// (rows, d) against (Q, d): rows x Q, flat.
-fn similarity(rows: &[f32], question: &Tensor) -> Result<Vec<f32>> {
-    let (_, d) = question.dims2()?;
-    let rows = Tensor::from_slice(rows, (rows.len() / d, d), &Device::Cpu)?;
-    rows.matmul(&question.t()?)?.flatten_all()?.to_vec1()
+fn add(to: &mut [f32], vector: &[f32]) {
+    to.iter_mut().zip(vector).for_each(|(to, value)| *to += value);
+}
+
+/// (rows, k) times (k, columns), flat.
+fn product(rows: &[f32], weight: &Tensor) -> Result<Vec<f32>> {
+    let width = weight.dim(0)?;
+    let parts = rows.len() / width;
+    let size = parts.div_ceil(rayon::current_num_threads()).max(4 * TASK) * width;
+    let parts: Vec<Vec<f32>> = rows
+        .par_chunks(size)
+        .map(|part| Tensor::from_slice(part, (part.len() / width, width), &Device::Cpu)?.matmul(weight)?.flatten_all()?.to_vec1())
+        .collect::<Result<_>>()?;
+    Ok(parts.concat())
+}
+
+/// Cosines of (rows, d) with (Q, d): rows x Q, flat.
+fn similarity(rows: &[f32], question: &[f32], d: usize) -> Result<Vec<f32>> {
+    let question = Tensor::from_vec(unit(question, d), (question.len() / d, d), &Device::Cpu)?;
+    product(&unit(rows, d), &question.t()?)
+}
+
+/// Cosines of the question's mean vector with that of each line and its neighbours, for each width of [`NEIGHBOURS`].
+fn cosines(total: &[f32], hq: &[f32], d: usize) -> [Vec<f32>; NEIGHBOURS.len()] {
+    let mut whole = vec![0f32; d];
+    hq.chunks_exact(d).for_each(|vector| add(&mut whole, vector));
+    let whole = unit(&whole, d);
+    NEIGHBOURS.map(|half| {
+        let mut sum = vec![0f64; d];
+        let line = |i: usize| &total[i * d..][..d];
+        let n = total.len() / d;
+        (0..half.min(n)).for_each(|i| sum.iter_mut().zip(line(i)).for_each(|(s, v)| *s += f64::from(*v)));
+        (0..n)
+            .map(|i| {
+                if i + half < n {
+                    sum.iter_mut().zip(line(i + half)).for_each(|(s, v)| *s += f64::from(*v));
+                }
+                if i > half {
+                    sum.iter_mut().zip(line(i - half - 1)).for_each(|(s, v)| *s -= f64::from(*v));
+                }
+                let mean: Vec<f32> = sum.iter().map(|s| (s / (2 * half + 1) as f64) as f32).collect();
+                dot(&unit(&mean, d), &whole)
+            })
+            .collect()
+    })
 }
 
 /// The question's weighted mean vector.
@@ -240,16 +307,14 @@ fn best_match<'a>(rows: impl Iterator<Item = &'a [f32]>, q: usize) -> Vec<f32> {
 }
 
 /// Soft counts by learnt weight, by general idf and by idf in this text.
-fn count_matches(best: &[f32], literal: &[f32], weights: &[Vec<f32>; 3], out: &mut Vec<f32>) {
+fn count_matches(best: &[f32], literal: &[f32], weights: &[Vec<f32>; 3], out: &mut [f32]) {
     let kernel = |x: f32, (mean, width): (f32, f32)| ((x - mean).powi(2) * (-0.5 / (width * width))).exp();
-    let at = out.len();
-    out.resize(at + 3 * KERNELS.len(), 0.0);
     for (k, shape) in KERNELS.into_iter().enumerate() {
         for (i, (mixed, written)) in best.iter().zip(literal).enumerate() {
             let written = kernel(*written, shape);
-            out[at + k] += weights[0][i] * kernel(*mixed, shape);
-            out[at + KERNELS.len() + k] += weights[1][i] * written;
-            out[at + 2 * KERNELS.len() + k] += weights[2][i] * written;
+            out[k] += weights[0][i] * kernel(*mixed, shape);
+            out[KERNELS.len() + k] += weights[1][i] * written;
+            out[2 * KERNELS.len() + k] += weights[2][i] * written;
         }
     }
 }

@@ -26,10 +26,10 @@ const WEIGHTS: &[u8] = include_bytes!("../../../models/embedded/model.safetensor
 const CONFIG: &str = include_str!("../../../models/embedded/config.json");
 const VOCABULARY: &str = include_str!("../../../models/embedded/vocab.txt");
 
-/// Lines the model reads at once: the most it was trained on.
-pub const WINDOW: usize = 384;
+/// Lines the model reads at once, little more than it was trained on: 800 lines make two windows for two cores.
+pub const WINDOW: usize = 448;
 /// Lines a window shares with the one before it, at least; the scores change hands half way, far from both windows' edges.
-const OVERLAP: usize = 96;
+const OVERLAP: usize = 64;
 
 /// `models/embedded/config.json`, as the trainer writes it.
 #[derive(Debug, serde::Deserialize)]
@@ -55,7 +55,7 @@ pub struct Embedded {
 }
 
 struct Loaded {
-    vocabulary: Vocabulary,
+    vocabulary: &'static Vocabulary,
     encoder: Encoder,
     model: LineModel,
     crf: Crf,
@@ -78,15 +78,17 @@ impl Embedded {
     /// A model that does not load or compute, or a cancelled call.
     pub fn raw(&self, lines: &[&str], question: &str, cancel: &CancellationToken) -> Result<Raw, SkimError> {
         let loaded = self.loaded()?;
-        let document = Document::new(lines, question, &loaded.vocabulary);
-        let parts = windows(lines.len())
+        let document = Document::new(lines, question, loaded.vocabulary);
+        let windows = windows(lines.len());
+        let side_by_side = rayon::current_num_threads().div_ceil(windows.len().max(1));
+        let parts = windows
             .into_par_iter()
             .map(|window| {
                 if cancel.is_cancelled() {
                     return Err(SkimError::Cancelled);
                 }
                 let encoded = loaded.encoder.encode(&document, window.clone())?;
-                let (emission, answer) = loaded.model.forward(&encoded)?;
+                let (emission, answer) = loaded.model.forward(&encoded, side_by_side)?;
                 Ok((window.start, emission, answer))
             })
             .collect::<Result<Vec<_>, SkimError>>()?;
@@ -122,7 +124,7 @@ impl Loaded {
     fn new() -> candle_core::Result<Self> {
         let config: Config = serde_json::from_str(CONFIG).map_err(candle_core::Error::wrap)?;
         let vb = VarBuilder::from_slice_safetensors(WEIGHTS, DType::F32, &Device::Cpu)?;
-        let vocabulary = Vocabulary::new(VOCABULARY);
+        let vocabulary = vocabulary();
         if vocabulary.size() != config.vocabulary_size {
             candle_core::bail!("the vocabulary has {} entries, the weights {}", vocabulary.size(), config.vocabulary_size);
         }
@@ -134,6 +136,12 @@ impl Loaded {
             thresholds: config.thresholds,
         })
     }
+}
+
+/// The subtokens that the shipped weights know.
+pub fn vocabulary() -> &'static Vocabulary {
+    static VOCABULARY_OF_WEIGHTS: OnceLock<Vocabulary> = OnceLock::new();
+    VOCABULARY_OF_WEIGHTS.get_or_init(|| Vocabulary::new(VOCABULARY))
 }
 
 /// Windows that cover `0..n`, each but the last [`WINDOW`] long, neighbours sharing at least [`OVERLAP`] lines.
@@ -149,7 +157,7 @@ mod tests {
 
     #[test]
     fn windows_cover_every_line_and_overlap() {
-        for n in [0, 1, 383, 384, 385, 700, 10_000] {
+        for n in [0, 1, 447, 448, 449, 700, 10_000] {
             let windows = windows(n);
             assert_eq!(windows.first().map_or(0, |w| w.start), 0);
             assert_eq!(windows.last().map_or(0, |w| w.end), n);

@@ -4,13 +4,23 @@
 
 use candle_core::{D, Device, Result, Tensor};
 use candle_nn::ops::softmax_last_dim;
-use candle_nn::{LayerNorm, Linear, Module, VarBuilder, layer_norm, linear};
+use candle_nn::{LayerNorm, Module, VarBuilder, layer_norm};
+use rayon::prelude::*;
 
 use super::encoder::{Encoded, Encoder};
 use super::text::QUESTION_TOKENS;
 use super::{Config, WINDOW};
 
 const DISTANCE_BUCKETS: usize = 32; // each way
+/// Rows that are worth a task of their own.
+const SMALLEST_PART: usize = 48;
+
+/// An affine map. Its weight is stored (in, out), the order in which the product reads it: the other way round, a quarter of the time of a
+/// short text went into reordering it at every call.
+struct Linear {
+    weight: Tensor,
+    bias: Tensor,
+}
 
 /// One pre-norm block: attention over lines, attention from lines to the question, feed-forward.
 struct Block {
@@ -41,50 +51,70 @@ pub struct LineModel {
     answer: Linear,
 }
 
+impl Linear {
+    fn new(width_in: usize, width_out: usize, vb: VarBuilder) -> Result<Self> {
+        Ok(Self { weight: vb.get((width_in, width_out), "weight")?, bias: vb.get(width_out, "bias")? })
+    }
+
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        x.matmul(&self.weight)?.broadcast_add(&self.bias)
+    }
+}
+
 impl Block {
     fn new(width: usize, heads: usize, vb: VarBuilder) -> Result<Self> {
         let norm = |name| layer_norm(width, 1e-5, vb.pp(name));
         Ok(Self {
             heads,
             norm1: norm("norm1")?,
-            qkv: linear(width, 3 * width, vb.pp("qkv"))?,
-            out: linear(width, width, vb.pp("out"))?,
+            qkv: Linear::new(width, 3 * width, vb.pp("qkv"))?,
+            out: Linear::new(width, width, vb.pp("out"))?,
             norm2: norm("norm2")?,
-            cross_q: linear(width, width, vb.pp("cross_q"))?,
-            cross_kv: linear(width, 2 * width, vb.pp("cross_kv"))?,
-            cross_out: linear(width, width, vb.pp("cross_out"))?,
+            cross_q: Linear::new(width, width, vb.pp("cross_q"))?,
+            cross_kv: Linear::new(width, 2 * width, vb.pp("cross_kv"))?,
+            cross_out: Linear::new(width, width, vb.pp("cross_out"))?,
             norm3: norm("norm3")?,
-            up: linear(width, 3 * width, vb.pp("up"))?,
-            down: linear(3 * width, width, vb.pp("down"))?,
+            up: Linear::new(width, 3 * width, vb.pp("up"))?,
+            down: Linear::new(3 * width, width, vb.pp("down"))?,
         })
     }
 
-    /// `x` (N, D), `bias` (H, N, N), `question` (Q, D) -> (N, D)
-    fn forward(&self, x: &Tensor, bias: &Tensor, question: &Tensor) -> Result<Tensor> {
-        let width = x.dim(D::Minus1)?;
-        let qkv = self.qkv.forward(&self.norm1.forward(x)?)?;
-        let part = |t: &Tensor, i: usize| t.narrow(1, i * width, width);
-        let read = self.attend(&part(&qkv, 0)?, &part(&qkv, 1)?, &part(&qkv, 2)?, Some(bias))?;
-        let x = (x + self.out.forward(&read)?)?;
+    /// `x`: the rows of (N, D) in parts that are computed side by side, `bias`: for each of them (H, part, N), `question` (Q, D).
+    fn forward(&self, x: Vec<Tensor>, bias: &[Tensor], question: &Tensor) -> Result<Vec<Tensor>> {
+        let width = question.dim(D::Minus1)?;
+        let third = |t: &Tensor, i: usize| t.narrow(1, i * width, width);
+        let qkv: Vec<Tensor> = x.par_iter().map(|x| self.qkv.forward(&self.norm1.forward(x)?)).collect::<Result<_>>()?;
+        let all = |i: usize| Tensor::cat(&qkv.iter().map(|qkv| third(qkv, i)).collect::<Result<Vec<_>>>()?, 0);
+        let (k, v) = (self.split(&all(1)?)?, self.split(&all(2)?)?);
         let kv = self.cross_kv.forward(question)?;
-        let read = self.attend(&self.cross_q.forward(&self.norm2.forward(&x)?)?, &part(&kv, 0)?, &part(&kv, 1)?, None)?;
-        let x = (&x + self.cross_out.forward(&read)?)?;
-        let hidden = self.up.forward(&self.norm3.forward(&x)?)?.relu()?;
-        x + self.down.forward(&hidden)?
+        let (cross_k, cross_v) = (self.split(&third(&kv, 0)?)?, self.split(&third(&kv, 1)?)?);
+        let rest = |((x, qkv), bias): ((&Tensor, &Tensor), &Tensor)| {
+            let read = self.attend(&third(qkv, 0)?, &k, &v, Some(bias))?;
+            let x = (x + self.out.forward(&read)?)?;
+            let read = self.attend(&self.cross_q.forward(&self.norm2.forward(&x)?)?, &cross_k, &cross_v, None)?;
+            let x = (&x + self.cross_out.forward(&read)?)?;
+            let hidden = self.up.forward(&self.norm3.forward(&x)?)?.relu()?;
+            x + self.down.forward(&hidden)?
+        };
+        x.par_iter().zip(&qkv).zip(bias).map(rest).collect()
     }
 
-    /// Multi-head attention of (N, D) over (M, D).
+    /// (n, D) -> (H, n, D / H)
+    fn split(&self, x: &Tensor) -> Result<Tensor> {
+        let (n, width) = x.dims2()?;
+        x.reshape((n, self.heads, width / self.heads))?.transpose(0, 1)?.contiguous()
+    }
+
+    /// Multi-head attention of (n, D) over keys and values that are split into heads.
     fn attend(&self, q: &Tensor, k: &Tensor, v: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
         let (n, width) = q.dims2()?;
-        let head = width / self.heads;
-        let split = |t: &Tensor| t.reshape((t.dim(0)?, self.heads, head))?.transpose(0, 1)?.contiguous(); // (H, n, D / H)
-        let q = (split(q)? * (1.0 / (head as f64).sqrt()))?;
-        let scores = q.matmul(&split(k)?.t()?)?; // (H, N, M)
+        let q = (self.split(q)? * (1.0 / ((width / self.heads) as f64).sqrt()))?;
+        let scores = q.matmul(&k.t()?)?; // (H, n, M)
         let scores = match bias {
             Some(bias) => (scores + bias)?,
             None => scores,
         };
-        softmax_last_dim(&scores)?.matmul(&split(v)?)?.transpose(0, 1)?.reshape((n, width))
+        softmax_last_dim(&scores)?.matmul(v)?.transpose(0, 1)?.reshape((n, width))
     }
 }
 
@@ -96,28 +126,32 @@ impl LineModel {
             candle_core::bail!("width {width} cannot be divided among {heads} heads");
         }
         Ok(Self {
-            input: linear(Encoder::output_width(config.embedding), width, vb.pp("input"))?,
-            question: linear(config.embedding, width, vb.pp("question"))?,
+            input: Linear::new(Encoder::output_width(config.embedding), width, vb.pp("input"))?,
+            question: Linear::new(config.embedding, width, vb.pp("question"))?,
             position: vb.get((QUESTION_TOKENS, width), "position")?,
             blocks: (0..config.layers).map(|i| Block::new(width, heads, vb.pp("blocks").pp(i))).collect::<Result<_>>()?,
             bias: distance_bias(&vb.get((heads, 2 * DISTANCE_BUCKETS + 1), "distance")?)?,
             norm: layer_norm(width, 1e-5, vb.pp("norm"))?,
-            emission: linear(width, 1, vb.pp("emission"))?,
-            answer: linear(2 * width, 1, vb.pp("answer"))?,
+            emission: Linear::new(width, 1, vb.pp("emission"))?,
+            answer: Linear::new(2 * width, 1, vb.pp("answer"))?,
         })
     }
 
-    /// The log-odds of each line, and those of anything answering.
-    pub fn forward(&self, encoded: &Encoded) -> Result<(Vec<f32>, f32)> {
-        let mut x = self.input.forward(&encoded.lines)?;
-        let n = x.dim(0)?;
+    /// The log-odds of each line, and those of anything answering. The rows are computed in `parts` side by side.
+    pub fn forward(&self, encoded: &Encoded, parts: usize) -> Result<(Vec<f32>, f32)> {
+        let n = encoded.lines.dim(0)?;
+        let size = n.div_ceil(parts).max(SMALLEST_PART);
+        let ranges: Vec<(usize, usize)> = (0..n).step_by(size).map(|start| (start, size.min(n - start))).collect();
         let question = self.question.forward(&encoded.question)?;
         let question = (&question + self.position.narrow(0, 0, question.dim(0)?)?)?;
-        let bias = self.bias.narrow(1, 0, n)?.narrow(2, 0, n)?.contiguous()?;
+        let bias = |(start, size)| self.bias.narrow(1, start, size)?.narrow(2, 0, n)?.contiguous();
+        let bias: Vec<Tensor> = ranges.par_iter().map(|range| bias(*range)).collect::<Result<_>>()?;
+        let input = |(start, size)| self.input.forward(&encoded.lines.narrow(0, start, size)?);
+        let mut x: Vec<Tensor> = ranges.par_iter().map(|range| input(*range)).collect::<Result<_>>()?;
         for block in &self.blocks {
-            x = block.forward(&x, &bias, &question)?;
+            x = block.forward(x, &bias, &question)?;
         }
-        let x = self.norm.forward(&x)?;
+        let x = self.norm.forward(&Tensor::cat(&x, 0)?)?;
         let summary = Tensor::cat(&[x.max(0)?, x.mean(0)?], 0)?.unsqueeze(0)?;
         let answer = self.answer.forward(&summary)?.flatten_all()?.to_vec1::<f32>()?[0];
         Ok((self.emission.forward(&x)?.flatten_all()?.to_vec1()?, answer))

@@ -1,0 +1,201 @@
+//! `codeskim eval`: how well a skimmer finds the lines that people marked, on anyone's labels.
+//!
+//! [`Record`] is a labelled question, [`run`] asks it as a tool would, [`figures`] turns the outcomes into numbers and [`report`] into text.
+
+pub mod figures;
+pub mod report;
+
+use std::io::BufRead;
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Error, Result, quote};
+use crate::prune::code::Code;
+use crate::prune::language::Language;
+use crate::prune::matches::{FileMatches, FoundLine, Results};
+use crate::prune::{Decision, FocusQuestion, Limits, Material, decide, structure, tokens};
+use crate::skim::{LineScores, SkimError, Skimmer, skim_safely};
+
+/// A question about a text and the lines that answer it.
+#[derive(Debug, Clone, serde::Deserialize)]
+pub struct Record {
+    /// The language, for the tables and for completion: `python`, `c`, …
+    #[serde(default)]
+    pub lang: String,
+    /// The kind of question, for the tables.
+    #[serde(default)]
+    pub kind: String,
+    /// The focus question.
+    pub question: String,
+    /// The text, without terminators. Search results begin with `== path`, and their lines read `12: text`.
+    pub lines: Vec<String>,
+    /// 0-based indices of the lines that answer; none where nothing does.
+    pub keep: Vec<usize>,
+    /// 0-based indices of lines that may be kept or not and do not count. Blank lines never count.
+    #[serde(default)]
+    pub either: Vec<usize>,
+}
+
+/// What a line should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Label {
+    /// It answers.
+    Keep,
+    /// It does not.
+    Drop,
+    /// It does not count.
+    Either,
+}
+
+/// What a skimmer made of a record.
+#[derive(Debug)]
+pub struct Outcome {
+    /// One for each line.
+    pub labels: Vec<Label>,
+    /// Scores of the lines, 0 to 1.
+    pub scores: Vec<f32>,
+    /// The score of the text.
+    pub answer: f32,
+    /// Lines at or above the threshold.
+    pub kept: Vec<bool>,
+    /// Lines that the tool would show: completed, or whole or outlined where that is what it decides.
+    pub shown: Vec<bool>,
+    /// o200k tokens of the whole text, and of what the tool would show with one marker for each gap.
+    pub tokens: [usize; 2],
+    /// Whether what is shown parses; nothing where the text itself does not, or its language has no grammar.
+    pub parses: Option<bool>,
+    /// How long the skimmer took.
+    pub milliseconds: f64,
+    /// Whether the text was taken for search results.
+    pub search: bool,
+}
+
+/// Reads records, one JSON object a line.
+///
+/// # Errors
+/// The first line that is not a record, by number.
+pub fn read(input: impl BufRead, name: &str) -> Result<Vec<Record>> {
+    let mut records = Vec::new();
+    for (number, line) in (1..).zip(input.lines()) {
+        let line = line.map_err(|source| Error::Unreadable { path: quote(name), source })?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let wrong = |what: String| Error::bad_argument(format!("Line {number} of {} is not a record: {what}.", quote(name)));
+        let record: Record = serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?;
+        if let Some(beyond) = record.keep.iter().chain(&record.either).find(|index| **index >= record.lines.len()) {
+            return Err(wrong(format!("it names index {beyond} of {} lines, counted from 0", record.lines.len())));
+        }
+        if let Err(error) = FocusQuestion::new(&record.question) {
+            return Err(wrong(error.to_string().trim_end_matches('.').to_owned()));
+        }
+        let counts = |index: &usize| !record.either.contains(index) && !record.lines[*index].trim().is_empty();
+        if !record.keep.is_empty() && !record.keep.iter().any(counts) {
+            return Err(wrong("none of the lines it keeps counts".to_owned()));
+        }
+        records.push(record);
+    }
+    if records.is_empty() {
+        return Err(Error::bad_argument(format!("{} holds no records; give one JSON object a line.", quote(name))));
+    }
+    Ok(records)
+}
+
+/// Asks a skimmer for the scores and decisions of one record.
+///
+/// # Errors
+/// A question that cannot be one, or a skimmer that fails.
+pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Outcome> {
+    let question = FocusQuestion::new(&record.question)?;
+    let cancel = CancellationToken::new();
+    let text: Vec<String> = record.lines.iter().map(|line| format!("{line}\n")).collect();
+    let lines: Vec<&str> = text.iter().map(String::as_str).collect();
+    let path = path_for(&record.lang);
+    let search = search_results(record);
+    let rows = search.as_ref().map(Results::material);
+    let code = Code::new(path, &lines, 0);
+    let material: &dyn Material = rows.as_ref().map_or(&code, |rows| rows);
+
+    let began = Instant::now();
+    let scores = skim_safely(skimmer, material.lines(), question.as_str(), &cancel)
+        .map_err(|error| Error::bad_argument(format!("The skimmer failed: {error}.")))?;
+    let milliseconds = began.elapsed().as_secs_f64() * 1000.0;
+
+    let labels = labels(record, material.lines());
+    let kept: Vec<bool> = scores.keep.iter().map(|score| *score >= scores.thresholds.keep(limits.keep)).collect();
+    let shown = match decide(material, &question, &Scored(&scores), limits, &cancel)? {
+        Decision::Whole | Decision::Failed(_) => vec![true; lines.len()],
+        Decision::Partial(kept) | Decision::Unanswered(kept) => kept,
+    };
+    let tokens = [tokens(&material.view(&vec![true; lines.len()])), tokens(&material.view(&shown))];
+    let parses = if search.is_some() { None } else { parses(path, &lines, &shown) };
+    Ok(Outcome { labels, scores: scores.keep, answer: scores.answer, kept, shown, tokens, parses, milliseconds, search: search.is_some() })
+}
+
+/// Labels of the lines as the skimmer reads them; blank ones do not count.
+fn labels(record: &Record, lines: &[&str]) -> Vec<Label> {
+    let mut labels = vec![Label::Drop; record.lines.len()];
+    record.keep.iter().for_each(|index| labels[*index] = Label::Keep);
+    record.either.iter().for_each(|index| labels[*index] = Label::Either);
+    for (label, line) in labels.iter_mut().zip(lines) {
+        if line.trim().is_empty() {
+            *label = Label::Either;
+        }
+    }
+    labels
+}
+
+/// Search results as the search itself would have made them, if that is what the record holds.
+fn search_results(record: &Record) -> Option<Results> {
+    if !record.lines.first()?.starts_with("== ") {
+        return None;
+    }
+    let mut files: Vec<FileMatches> = Vec::new();
+    for line in &record.lines {
+        if let Some(path) = line.strip_prefix("== ") {
+            files.push(FileMatches { path: path.to_owned(), ..Default::default() });
+            continue;
+        }
+        let file = files.last_mut()?;
+        let (number, rest) = line.split_at(line.bytes().take_while(u8::is_ascii_digit).count());
+        let number = number.parse().ok().filter(|number| *number > 0)?;
+        let is_match = rest.starts_with(':');
+        let text = rest.strip_prefix([':', '-'])?;
+        file.lines.push(FoundLine::new(number, text.strip_prefix(' ').unwrap_or(text), is_match, 0..0));
+        file.matches += usize::from(is_match);
+    }
+    files.iter().all(|file| !file.lines.is_empty()).then(|| Results::new(files))
+}
+
+/// Scores that are there already.
+struct Scored<'a>(&'a LineScores);
+
+impl Skimmer for Scored<'_> {
+    fn skim(&self, _: &[&str], _: &str, _: &CancellationToken) -> std::result::Result<LineScores, SkimError> {
+        Ok(self.0.clone())
+    }
+}
+
+fn path_for(lang: &str) -> &'static str {
+    match lang {
+        "c" => "x.c",
+        "cpp" | "c++" => "x.cpp",
+        "go" => "x.go",
+        "java" => "x.java",
+        "javascript" => "x.js",
+        "markdown" => "x.md",
+        "php" => "x.php",
+        "python" => "x.py",
+        "ruby" => "x.rb",
+        "rust" => "x.rs",
+        "typescript" => "x.ts",
+        _ => "x.txt",
+    }
+}
+
+fn parses(path: &str, lines: &[&str], shown: &[bool]) -> Option<bool> {
+    let language = Language::of(path)?;
+    let tree = language.parser().parse(lines.concat(), None)?;
+    (!tree.root_node().has_error()).then(|| structure::parses(language, &tree, lines, shown))
+}

@@ -1,0 +1,67 @@
+"""The validation packages' questions as files for `codeskim eval`.
+
+    python3 sets.py WORK CACHE OUT_DIR      (CACHE: filled by fetch.py)
+
+windows.jsonl      the labelled windows
+whole-files.jsonl  the same questions asked of their whole file; lines outside the window count as not answering
+comments.jsonl     300 doc comments cut out of files, asking for the block they described; headers that enclose it do not count
+"""
+import json
+import pathlib
+import random
+import sys
+
+from data import VALIDATION, enclosing
+from fetch import HERE, numbers, package_dir, read_checked, window_lines
+from text import line_features
+
+COMMENTS = 300
+SHORTEST, LONGEST = 100, 4000  # lines of a file
+
+
+def labelled():
+    for path in (HERE / "labels" / "train.jsonl", HERE / "labels" / "more.jsonl"):
+        for row in map(json.loads, path.open()):
+            if row["package"] in VALIDATION:
+                yield row
+
+
+def record(row, question, lines, keep, **more):
+    return {"id": row["id"], "package": row["package"], "lang": row["lang"], "kind": question["kind"], "question": question["question"],
+            "lines": lines, "keep": keep, **more}
+
+
+def main():
+    work, cache, out = map(pathlib.Path, sys.argv[1:4])
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / "windows.jsonl").open("w") as windows, (out / "whole-files.jsonl").open("w") as whole:
+        for row in labelled():
+            try:
+                root = package_dir(cache, row["registry"], row["package"], row["version"])
+                lines = window_lines(row, root)
+                text = read_checked(root / row["path"], row["sha256"]) if "path" in row else []
+            except (RuntimeError, OSError, StopIteration) as error:
+                print(f"skipped {row['id']}: {error}", file=sys.stderr)
+                continue
+            index = {number: i for i, (number, _) in enumerate(lines)}
+            for question in row["questions"]:
+                keep = [index[n] for n in numbers(question["keep"])]
+                windows.write(json.dumps(record(row, question, [text for _, text in lines], keep)) + "\n")
+            if SHORTEST <= len(text) <= LONGEST:
+                for question in row["questions"]:
+                    if question["keep"]:
+                        whole.write(json.dumps(record(row, question, text, [n - 1 for n in numbers(question["keep"])])) + "\n")
+    rows = [row for row in map(json.loads, (work / "mined.jsonl").open())
+            if row["package"] in VALIDATION and SHORTEST <= len(row["lines"]) <= LONGEST and row["kinds"][0] == "comment"]
+    random.Random(1).shuffle(rows)
+    with (out / "comments.jsonl").open("w") as comments:
+        for i, row in enumerate(rows[:COMMENTS]):
+            question, keep = row["questions"][0]
+            _, parent = line_features([line.encode("utf-8", "replace") for line in row["lines"]])
+            row["id"] = f"comment-{i}"
+            asked = {"kind": "comment", "question": question}
+            comments.write(json.dumps(record(row, asked, row["lines"], keep, either=sorted(enclosing(parent, keep)))) + "\n")
+
+
+if __name__ == "__main__":
+    main()

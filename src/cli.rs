@@ -33,14 +33,14 @@ pub struct Cli {
     #[arg(long = "root", value_name = "DIR", global = true)]
     roots: Vec<PathBuf>,
     /// Longest result, in characters
-    #[arg(long, value_name = "N", default_value_t = Limits::default().most, value_parser = at_least_1000, global = true)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().most, value_parser = |text: &str| at_least(1000, text), global = true)]
     max_chars: usize,
     /// Longest pruned result, in tokens (o200k): the best lines that fit
-    #[arg(long, value_name = "N", value_parser = at_least_100, global = true)]
+    #[arg(long, value_name = "N", value_parser = |text: &str| at_least(100, text), global = true)]
     budget: Option<usize>,
     /// How much a question keeps
-    #[arg(long, value_enum, default_value_t = KeepName::Balanced, global = true)]
-    keep: KeepName,
+    #[arg(long, value_enum, default_value_t = Keep::default(), global = true)]
+    keep: Keep,
 }
 
 #[derive(Subcommand)]
@@ -121,26 +121,6 @@ enum Command {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum KeepName {
-    /// Fewer lines, nearly all to the point
-    Strict,
-    /// As many missed lines as needless ones
-    Balanced,
-    /// More lines, little missed
-    Generous,
-}
-
-impl From<KeepName> for Keep {
-    fn from(name: KeepName) -> Self {
-        match name {
-            KeepName::Strict => Self::Strict,
-            KeepName::Balanced => Self::Balanced,
-            KeepName::Generous => Self::Generous,
-        }
-    }
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
 enum SkimmerName {
     /// The model inside the binary
     Embedded,
@@ -173,14 +153,6 @@ struct Focus {
     /// Show only the lines that answer this question
     #[arg(long, value_name = "QUESTION")]
     focus: Option<String>,
-}
-
-fn at_least_1000(text: &str) -> std::result::Result<usize, String> {
-    at_least(1000, text)
-}
-
-fn at_least_100(text: &str) -> std::result::Result<usize, String> {
-    at_least(100, text)
 }
 
 fn at_least(least: usize, text: &str) -> std::result::Result<usize, String> {
@@ -221,7 +193,7 @@ fn fail(message: &str) -> ExitCode {
 fn execute(cli: Cli) -> Result<Output> {
     let roots = if cli.roots.is_empty() { vec![PathBuf::from(".")] } else { cli.roots };
     let shell = !matches!(cli.command, None | Some(Command::Serve));
-    let limits = Limits { most: cli.max_chars, tokens: cli.budget, keep: cli.keep.into() };
+    let limits = Limits { most: cli.max_chars, tokens: cli.budget, keep: cli.keep };
     let session = Session::new(&roots, Options { limits: limits.clone(), shell })?;
     let call = Call::default();
     match cli.command.unwrap_or(Command::Serve) {

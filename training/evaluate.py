@@ -79,18 +79,17 @@ def auc(positive, negative):
 def report(scored, thresholds=np.arange(0.05, 0.95, 0.05)):
     """A dict of figures. Micro line F1 over all answerable questions, as in the prototype's table."""
     answerable = [s for s in scored if s[1] != "absent"]
-    totals = {float(t): sum(counts(m, y, t) for _, _, m, y, _ in answerable) for t in thresholds}
-    best = max(totals, key=lambda t: f1(totals[t]))
+    best = best_threshold(scored, thresholds=thresholds)
     groups = collections.defaultdict(list)
     for s in answerable:
         groups[s[0].lang].append(s)
         groups[s[1]].append(s)
         if s[0].search:
             groups["search"].append(s)
-    c = totals[best]
+    c = sum(counts(m, y, best) for _, _, m, y, _ in answerable)
     absent = [s[4] for s in scored if s[1] == "absent"]
     return {
-        "threshold": round(best, 2), "f1": f1(c), "precision": c[0] / max(1, c[0] + c[1]), "recall": c[0] / max(1, c[0] + c[2]), "kept": c[3] / c[4],
+        "threshold": best, "f1": f1(c), "precision": c[0] / max(1, c[0] + c[1]), "recall": c[0] / max(1, c[0] + c[2]), "kept": c[3] / c[4],
         "recall_at": [float(np.mean([recall_at(m, y, r) for _, _, m, y, _ in answerable])) for r in KEEP_RATES],
         "absent_auc": auc([s[4] for s in answerable], absent) if absent else None,
         "groups": {g: [len(x), f1(sum(counts(m, y, best) for _, _, m, y, _ in x))] for g, x in sorted(groups.items())},

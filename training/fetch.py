@@ -17,6 +17,7 @@ Needs pip, cargo, npm and, for the `deb` registry (Go, C, C++, Java, PHP sources
 import argparse, hashlib, json, os, pathlib, subprocess, sys, tarfile, zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+LABELS = [HERE / "labels" / "train.jsonl", HERE / "labels" / "more.jsonl"]
 APT_SOURCE = "Types: deb-src\nURIs: {uri}\nSuites: bookworm bookworm-updates\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
 
 
@@ -121,7 +122,7 @@ def numbers(ranges):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--labels", type=pathlib.Path, nargs="+", default=[HERE / "labels" / "train.jsonl", HERE / "labels" / "more.jsonl"])
+    parser.add_argument("--labels", type=pathlib.Path, nargs="+", default=LABELS)
     parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path.home() / ".cache" / "codeskim-training")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("labelled.jsonl"))
     parser.add_argument("--all-packages", action="store_true")

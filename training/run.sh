@@ -10,9 +10,8 @@ python="$work/venv/bin/python3"
 [ -f "$work/labelled.jsonl" ] || "$python" "$here/fetch.py" --all-packages --cache "$work/packages" --out "$work/labelled.jsonl"
 [ -f "$work/mined.jsonl" ] || "$python" "$here/mine.py" "$work/packages" "$work/mined.jsonl"
 [ -f "$work/init.npz" ] || "$python" "$here/vocabulary.py" "$work/mined.jsonl" "$work"
-"$python" "$here/train.py" "$work" teacher-pretrain --minutes 8
-"$python" "$here/train.py" "$work" teacher --minutes 30
-"$python" "$here/train.py" "$work" student --minutes 45
+# The teacher's stages (teacher-pretrain, teacher) come before this one, and --no-teacher goes, once the teacher is the better of the two.
+"$python" "$here/train.py" "$work" student --no-teacher --minutes 45
 "$python" "$here/export.py" "$work" "$work/student.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
 "$python" "$here/sets.py" "$work" "$work/packages" "$work/sets"
 cargo run --release --manifest-path "$here/../Cargo.toml" -- eval "$work/sets/windows.jsonl" --baseline bm25 --baseline bm25-wide

@@ -1,6 +1,6 @@
 """The validation packages' questions as files for `codeskim eval`.
 
-    python3 sets.py WORK CACHE OUT_DIR      (CACHE: filled by fetch.py)
+    python3 sets.py WORK CACHE OUT_DIR      (WORK: with mined.jsonl; CACHE: filled by fetch.py)
 
 windows.jsonl      the labelled windows
 whole-files.jsonl  the same questions asked of their whole file; lines outside the window count as not answering
@@ -12,7 +12,7 @@ import random
 import sys
 
 from data import VALIDATION, enclosing
-from fetch import HERE, numbers, package_dir, read_checked, window_lines
+from fetch import LABELS, numbers, package_dir, read_checked, window_lines
 from text import line_features
 
 COMMENTS = 300
@@ -20,7 +20,7 @@ SHORTEST, LONGEST = 100, 4000  # lines of a file
 
 
 def labelled():
-    for path in (HERE / "labels" / "train.jsonl", HERE / "labels" / "more.jsonl"):
+    for path in LABELS:
         for row in map(json.loads, path.open()):
             if row["package"] in VALIDATION:
                 yield row
@@ -46,7 +46,7 @@ def main():
             index = {number: i for i, (number, _) in enumerate(lines)}
             for question in row["questions"]:
                 keep = [index[n] for n in numbers(question["keep"])]
-                windows.write(json.dumps(record(row, question, [text for _, text in lines], keep)) + "\n")
+                windows.write(json.dumps(record(row, question, [line for _, line in lines], keep)) + "\n")
             if SHORTEST <= len(text) <= LONGEST:
                 for question in row["questions"]:
                     if question["keep"]:

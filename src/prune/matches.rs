@@ -19,6 +19,8 @@ const RESERVE: usize = 1600;
 const HEADER: usize = 120;
 /// Characters of a path that are shown, counted from its end.
 const LONGEST_PATH: usize = 200;
+/// Characters of file names in one gap.
+const NAMES: usize = RESERVE / 3;
 
 /// A line of a search result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub struct Results {
     files: Vec<FileMatches>,
     /// For each file, its heading as the skimmer reads it.
     headings: Vec<String>,
+    /// Characters of file names in one gap.
+    names: usize,
 }
 
 /// The rows of the results: for each file with text its heading, then its lines.
@@ -97,7 +101,12 @@ impl Results {
     /// From files in order of path, those without text last.
     pub fn new(files: Vec<FileMatches>) -> Self {
         let headings = files.iter().map(|file| format!("== {}", file.path)).collect();
-        Self { files, headings }
+        Self { files, headings, names: NAMES }
+    }
+
+    /// The same with gaps that name fewer files, so that one line with a gap on either side fits into `tokens`.
+    pub fn within(self, tokens: Option<usize>) -> Self {
+        Self { names: tokens.map_or(NAMES, |tokens| NAMES.min(tokens / 3)), ..self }
     }
 
     /// Matching lines in all.
@@ -161,8 +170,8 @@ impl Results {
 
     /// Writes the rows that are kept, as many as fit into `budget` characters, and gaps for the rest.
     fn page(&self, kept: &[bool], budget: usize) -> Page<'_> {
-        let mut page =
-            Page { separate: self.files.iter().any(|file| file.lines.iter().any(|line| !line.is_match)), budget, ..Page::default() };
+        let separate = self.files.iter().any(|file| file.lines.iter().any(|line| !line.is_match));
+        let mut page = Page { separate, budget, names: self.names, ..Page::default() };
         let mut rows = kept;
         for file in &self.files {
             if file.lines.is_empty() {
@@ -240,6 +249,8 @@ struct Page<'a> {
     body: String,
     length: usize,
     budget: usize,
+    /// Characters of file names in one gap.
+    names: usize,
     /// Whether something did not fit.
     full: bool,
     /// Whether stretches of lines are separated, as they are when there is context.
@@ -323,14 +334,18 @@ impl<'a> Page<'a> {
         for file in files.iter().take(NAMED) {
             let name = format!("{} ({})", file.name(), file.matches);
             length += name.chars().count();
-            if length > RESERVE / 3 {
+            if length > self.names {
                 break;
             }
             names.push(name);
         }
-        let more = if names.len() < files.len() { format!(" and {} more", files.len() - names.len()) } else { String::new() };
+        let named = match (names.is_empty(), files.len() - names.len()) {
+            (true, _) => String::new(),
+            (false, 0) => format!(": {}", names.join(", ")),
+            (false, more) => format!(": {} and {more} more", names.join(", ")),
+        };
         let blank = if self.body.is_empty() { "" } else { "\n" };
-        self.gap(&format!("{blank}{MARKER} {} in {}: {}{more}\n", count(matches, "match"), count(files.len(), "file"), names.join(", ")));
+        self.gap(&format!("{blank}{MARKER} {} in {}{named}\n", count(matches, "match"), count(files.len(), "file")));
     }
 }
 

@@ -18,11 +18,7 @@ pub fn select(
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
     let above = order.iter().take_while(|i| scores[**i] >= threshold).count();
     let picked = above.max(FALLBACK).min(order.len());
-    let pick = |count: usize| {
-        let mut kept = vec![false; pickable.len()];
-        order[..count].iter().for_each(|i| kept[*i] = true);
-        kept
-    };
+    let pick = |count: usize| flags(pickable.len(), &order[..count]);
     let attempt = |count: usize| {
         let mut kept = pick(count);
         complete(&mut kept);
@@ -42,17 +38,20 @@ pub fn select(
     best.or_else(|| (1..=FALLBACK.min(picked)).rev().map(pick).find(|kept| fits(kept))).unwrap_or_else(|| pick(1.min(picked)))
 }
 
+/// One flag a line, set for `picked`.
+fn flags(lines: usize, picked: &[usize]) -> Vec<bool> {
+    let mut kept = vec![false; lines];
+    picked.iter().for_each(|line| kept[*line] = true);
+    kept
+}
+
 /// The first of the kept lines, as many as fit, at least one.
 pub fn first_that_fit(kept: Vec<bool>, fits: impl Fn(&[bool]) -> bool) -> Vec<bool> {
     if fits(&kept) {
         return kept;
     }
     let order: Vec<usize> = (0..kept.len()).filter(|line| kept[*line]).collect();
-    let first = |count: usize| {
-        let mut kept = vec![false; kept.len()];
-        order[..count].iter().for_each(|line| kept[*line] = true);
-        kept
-    };
+    let first = |count: usize| flags(kept.len(), &order[..count]);
     let most = (1..order.len()).collect::<Vec<_>>().partition_point(|count| fits(&first(*count)));
     first(most.max(1).min(order.len()))
 }

@@ -33,7 +33,7 @@ pub struct Thresholds {
 }
 
 /// How much to keep.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Keep {
     /// Fewer lines, nearly all of them to the point.
     Strict,

@@ -78,9 +78,10 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         let text = format!("No match for {pattern} in {place} ({} files searched{failed}).\n", collected.searched);
         return Ok(Output { text, found: false });
     }
-    let results = collected.results;
+    let limits = &session.options.limits;
+    let results = collected.results.within(limits.tokens.filter(|_| question.is_some()));
     let decision = match &question {
-        Some(question) => decide(&results.material(), question, session.skimmer.as_ref(), &session.options.limits, &call.cancel)?,
+        Some(question) => decide(&results.material(), question, session.skimmer.as_ref(), limits, &call.cancel)?,
         None => Decision::Whole,
     };
     Ok(Output { text: results.render(&pattern, &decision, collected.failed, most), found: true })

@@ -141,20 +141,13 @@ fn a_more_generous_view_holds_the_stricter_one() {
 
 #[test]
 fn a_budget_is_kept() {
-    for budget in ["150", "400", "1200"] {
-        let arguments = [
-            "read",
-            "src/prune/structure.rs",
-            "--focus",
-            "How is a view repaired that does not parse?",
-            "--keep",
-            "generous",
-            "--budget",
-            budget,
-        ];
-        let printed = codeskim(Path::new(REPOSITORY), &arguments);
+    let file = ["read", "src/prune/structure.rs", "--focus", "How is a view repaired that does not parse?"];
+    let unanswered = ["read", "src/prune/structure.rs", "--focus", "Which colours does the payment form's button have?"];
+    let search = ["grep", "fn ", "src", "--focus", "Where is a path outside the roots refused?"];
+    for (arguments, budget) in [file.as_slice(), &unanswered, &search].into_iter().flat_map(|a| ["150", "400", "1200"].map(|b| (a, b))) {
+        let printed = codeskim(Path::new(REPOSITORY), &[arguments, &["--keep", "generous", "--budget", budget]].concat());
         let tokens = tiktoken_rs::o200k_base_singleton().encode_ordinary(&printed.stdout).len();
         assert!(tokens <= budget.parse().expect("a number"), "{tokens} of {budget}: {}", printed.stdout);
-        assert!(tokens > 60, "{}", printed.stdout);
+        assert!(tokens > 60 && !printed.stdout.contains(" 0 of "), "{}", printed.stdout);
     }
 }

@@ -88,6 +88,12 @@ impl Error {
     }
 }
 
+/// "1 match", "2 matches", "3 files".
+pub fn count(n: usize, what: &str) -> String {
+    let plural = if what.ends_with("ch") { "es" } else { "s" };
+    format!("{n} {what}{}", if n == 1 { "" } else { plural })
+}
+
 /// The beginning of a message that may repeat user input, on one line.
 pub fn shorten(message: &str) -> String {
     match message.char_indices().nth(2 * QUOTE) {

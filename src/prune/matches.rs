@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::render::{LONGEST_LINE, MARKER, cut_line};
 use super::{Decision, Material, Piece, pieces};
-use crate::error::shorten;
+use crate::error::{count, shorten};
 use crate::skim::LineScores;
 
 /// Files named in one gap; the rest are counted.
@@ -347,12 +347,6 @@ impl<'a> Page<'a> {
         let blank = if self.body.is_empty() { "" } else { "\n" };
         self.gap(&format!("{blank}{MARKER} {} in {}{named}\n", count(matches, "match"), count(files.len(), "file")));
     }
-}
-
-/// "1 match", "2 matches", "3 files".
-fn count(n: usize, what: &str) -> String {
-    let plural = if what.ends_with("ch") { "es" } else { "s" };
-    format!("{n} {what}{}", if n == 1 { "" } else { plural })
 }
 
 #[cfg(test)]

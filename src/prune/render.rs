@@ -154,6 +154,7 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
     let lines = page.lines.len();
     let mut notes = Vec::new();
     match status {
+        Status::Unanswered if lines == 1 => notes.push("this line does not seem to answer the question.".to_owned()),
         Status::Unanswered => notes.push(format!("nothing in these {lines} lines seems to answer the question; this is their outline.")),
         Status::Failed(error) => notes.push(format!("the skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string()))),
         Status::Pruned => notes.push(format!("{} of {lines} lines.", body.shown)),
@@ -167,8 +168,8 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
         notes.push(format!("Decoded from {encoding}."));
     }
     if body.cut > 0 {
-        let more = if lines == 1 { "" } else { "; read it alone to see more" };
-        notes.push(format!("{MARKER} + = a line cut at {longest} characters{more}."));
+        let more = if lines == 1 { "grep shows the text around any match in it" } else { "read it alone to see more" };
+        notes.push(format!("{MARKER} + = a line cut at {longest} characters; {more}."));
     }
     if body.gaps > 0 {
         notes.push(format!("{} = lines left out; {}.", body.marker, page.read_back));

@@ -16,6 +16,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 
+use crate::error::count;
 use crate::tools::{Call, Session};
 
 /// How long clients may keep the list of tools: it never changes while the server runs.
@@ -122,7 +123,7 @@ async fn with_progress<T>(
                 seconds += PROGRESS.as_secs_f64();
                 let message = match files.load(Ordering::Relaxed) {
                     0 => "reading".to_owned(),
-                    count => format!("{count} files searched"),
+                    files => format!("{} searched", count(files, "file")),
                 };
                 let progress = ProgressNotificationParam::new(token.clone(), seconds).with_message(message);
                 if context.peer.notify_progress(progress).await.is_err() {

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{Call, Output, Session, lenient_number, question};
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result, count, quote};
 use crate::prune::matches::{FileMatches, FoundLine, Results};
 use crate::prune::{Decision, decide};
 use crate::workspace::{Location, OpenFile};
@@ -75,7 +75,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     if collected.results.matches() == 0 {
         let place = request.path.as_ref().map_or_else(|| session.workspace.describe(), |path| quote(path));
         let failed = if collected.failed > 0 { format!(", {} could not be read as text", collected.failed) } else { String::new() };
-        let text = format!("No match for {pattern} in {place} ({} files searched{failed}).\n", collected.searched);
+        let text = format!("No match for {pattern} in {place} ({} searched{failed}).\n", count(collected.searched, "file"));
         return Ok(Output { text, found: false });
     }
     let limits = &session.options.limits;

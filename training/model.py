@@ -102,6 +102,10 @@ class Skimmer(nn.Module):
 
     def forward(self, tokens, questions, question_idf, features, parent):
         """tokens [n, t], questions and question_idf [b, q], features [b, n, FEATURES + LEXICAL], parent [n] -> emission [b, n], answer [b]"""
+        return self.judge(*self.meet(tokens, questions, question_idf, features, parent), questions != 0)
+
+    def meet(self, tokens, questions, question_idf, features, parent):
+        """What each line has to do with each question [b, n, D], and the questions [b, q, D]."""
         n, t = tokens.shape
         b, _ = questions.shape
         real, real_q = tokens != 0, questions != 0
@@ -132,13 +136,15 @@ class Skimmer(nn.Module):
         cosines = [whole @ unit(near(half)).T for half in NEIGHBOURS]
         own, up = line.unsqueeze(0).expand(b, -1, -1), line[parent].unsqueeze(0).expand(b, -1, -1)
         x = self.input(torch.cat([own, asked, own * about, up, torch.stack(kernels + cosines, -1), features], -1))
-        # 4. Lines read each other and the question
-        bias = self.distance[:, distance_bucket(n).to(x.device)].unsqueeze(0)
-        question_bias = torch.zeros_like(idf).masked_fill(~real_q, -1e4)[:, None, None, :]
-        q = self.question(hq) + self.position[:questions.shape[1]]
+        return x, self.question(hq) + self.position[:questions.shape[1]]
+
+    def judge(self, x, question, real_q):
+        """Lines read each other and the question [b, q, D], of which `real_q` is no padding -> emission [b, n], answer [b]"""
+        bias = self.distance[:, distance_bucket(x.shape[1]).to(x.device)].unsqueeze(0)
+        question_bias = torch.zeros(real_q.shape, device=x.device).masked_fill(~real_q, -1e4)[:, None, None, :]
         with torch.autocast(x.device.type, torch.bfloat16, enabled=self.training):
             for block in self.blocks:
-                x = block(x, bias, q, question_bias)
+                x = block(x, bias, question, question_bias)
         x = self.norm(x.float())
         return self.emission(x).squeeze(-1), self.answer(torch.cat([x.amax(1), x.mean(1)], -1)).squeeze(-1)
 
@@ -179,4 +185,4 @@ class Skimmer(nn.Module):
 
 
 def student(vocabulary_size):
-    return Skimmer(Convolution(vocabulary_size, 128), vocabulary_size, D=256, layers=4, heads=4)
+    return Skimmer(Convolution(vocabulary_size, 128), vocabulary_size, D=256, layers=4, heads=8)

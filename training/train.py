@@ -46,12 +46,15 @@ arguments.add_argument("--name", default=None, help="name of the checkpoint; def
 arguments.add_argument("--report", type=float, default=8, help="minutes between figures")
 
 MINED = {"teacher-pretrain": 1.0, "teacher": 0.12, "student": 0.1}
-START_MINED = {"teacher-pretrain": 1.0, "teacher": 0.12, "student": 0.8}  # until half of the time has passed, less and less
+START_MINED = {"teacher-pretrain": 1.0, "teacher": 0.12, "student": 0.5}  # until half of the time has passed, less and less
 FILES = {"teacher-pretrain": 8000, "teacher": 3000, "student": 14000}
 WARM_UP = 100          # steps
 LONGEST_STEP = 5.0     # seconds counted at most for one step: a paused process does not use up its minutes
 AVERAGE = 0.995        # of the weights that are evaluated and shipped, a step
 HARD = 0.5             # weight of the labels where there is a teacher
+LEAST_TAUGHT = 0.3     # share of labelled windows that the teacher is asked about at the end; all at the start, as it costs more than the student
+LIKENESS = 0.5         # weight at the start of being like the teacher before the transformer over lines
+RAMP = 0.1             # share of the time over which what is the teacher's begins to learn
 
 
 def label_loss(model, emission, answer, label):
@@ -69,7 +72,23 @@ def teacher_loss(emission, answer, wanted, wanted_answer):
     """The teacher's emissions, as probabilities and, so that ranks far from the threshold count too, as they are."""
     soft = F.binary_cross_entropy_with_logits(emission, wanted.sigmoid(), reduction="none")
     far = F.smooth_l1_loss(emission, wanted.clamp(-8, 8), reduction="none")
-    return (soft + 0.1 * far).mean() + 0.1 * F.binary_cross_entropy_with_logits(answer, wanted_answer.sigmoid())
+    return (soft + 0.1 * far).mean() + 0.3 * F.binary_cross_entropy_with_logits(answer, wanted_answer.sigmoid())
+
+
+def likeness_loss(own, theirs):
+    """How far the student's lines and questions, as its transformer gets them, are from the teacher's, in parts of the teacher's spread."""
+    return sum(F.mse_loss(a, b) / b.var() for a, b in zip(own, theirs))
+
+
+def inherit(model, guide):
+    """All that does not depend on the encoder's width starts as the teacher's: the transformer over lines, the heads, the CRF. Their names."""
+    own, theirs = model.state_dict(), guide.state_dict()
+    same = {name: x for name, x in theirs.items() if not name.startswith("encoder.") and x.shape == own[name].shape}
+    model.load_state_dict(same, strict=False)
+    given = model.input.weight.shape[1] - 4 * model.encoder.d  # kernels, cosines, features: the same for both
+    with torch.no_grad():
+        model.input.weight[:, -given:] = guide.input.weight[:, -given:]
+    return set(same)
 
 
 def leave_out(model, parts):
@@ -120,20 +139,23 @@ def main():
     else:
         model = teacher(vocabulary)
     model.idf.copy_(torch.from_numpy(init["idf"]))
-    guide = None
+    guide, inherited = None, set()
     if is_student and not args.no_teacher:
-        guide = load_average(teacher(vocabulary), args.work / "teacher.pt").to(device).eval().requires_grad_(False)
-        with torch.no_grad():  # with the same CRF, the same emissions mean the same
-            model.transition.copy_(guide.transition), model.ends.copy_(guide.ends)
+        guide = load_average(teacher(vocabulary), args.work / "teacher.pt").to(device).train().requires_grad_(False)  # in bfloat16
+        for block in guide.blocks:
+            block.drop.p = 0.0
+        inherited = inherit(model, guide)
     if args.stage == "teacher" and (args.work / "teacher-pretrain.pt").exists():
         load_average(model, args.work / "teacher-pretrain.pt")
     leave_out(model, args.without)
     model.to(device)
     encoder = list(model.encoder.parameters())
-    rest = [p for n, p in model.named_parameters() if not n.startswith("encoder.")]
-    encoder_rate = args.encoder_rate or (3e-4 if is_student else 6e-5)
-    optimizer = torch.optim.AdamW([{"params": encoder, "base": encoder_rate, "weight_decay": 0.01}, {"params": rest, "base": args.rate, "weight_decay": 0.03}],
-                                  lr=args.rate, betas=(0.9, 0.98), fused=True)
+    old = [p for n, p in model.named_parameters() if n in inherited]
+    rest = [p for n, p in model.named_parameters() if n not in inherited and not n.startswith("encoder.")]
+    encoder_rate = args.encoder_rate or (3e-4 if is_student else 6e-5) * (1 if guide is None else 2)
+    groups = [{"params": encoder, "base": encoder_rate, "weight_decay": 0.01}, {"params": rest, "base": args.rate, "weight_decay": 0.03},
+              {"params": old, "base": args.rate / 2, "weight_decay": 0.03, "ramp": RAMP}]
+    optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=args.rate, betas=(0.9, 0.98), fused=True)
     state, average = {"step": 0, "spent": 0.0, "log": []}, None
     checkpoint = args.work / f"{args.name or args.stage}.pt"
     if checkpoint.exists():
@@ -165,7 +187,7 @@ def main():
         progress = state["spent"] / (args.minutes * 60)
         schedule = min(1, (state["step"] + 1) / WARM_UP) * max(0.02, 0.5 * (1 + np.cos(np.pi * progress)))
         for group in optimizer.param_groups:
-            group["lr"] = group["base"] * schedule
+            group["lr"] = group["base"] * schedule * min(1, progress / group["ramp"] if "ramp" in group else 1)
         optimizer.zero_grad(set_to_none=True)
         total = 0.0
         for _ in range(args.texts):
@@ -178,16 +200,18 @@ def main():
             else:
                 document, questions, label, start, end = labelled_sample(labelled, labelled_packages, rng)
             inputs = [x.to(device) for x in tensors(document, questions, vocabulary, start, end)]
-            emission, answer = model(*inputs)
-            label = torch.from_numpy(label).to(device)
-            if guide is None or is_log:
+            met, label = model.meet(*inputs), torch.from_numpy(label).to(device)
+            emission, answer = model.judge(*met, inputs[1] != 0)
+            if guide is None or is_log or not is_mined and rng.random() > max(LEAST_TAUGHT, 1 - progress):
                 loss = label_loss(model, emission, answer, label)
             else:
                 with torch.no_grad():
-                    wanted = guide(*inputs)
-                loss = teacher_loss(emission, answer, *wanted)
+                    wanted = guide.meet(*inputs)
+                    judged = guide.judge(*wanted, inputs[1] != 0)
+                loss = teacher_loss(emission, answer, *judged)
                 if not is_mined:
                     loss = (1 - HARD) * loss + HARD * label_loss(model, emission, answer, label)
+                loss = loss + LIKENESS * (1 - progress) * likeness_loss(met, wanted)
             (loss / args.texts).backward()
             total += loss.item() / args.texts
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -7,6 +7,7 @@
 pub mod crf;
 pub mod encoder;
 pub mod model;
+pub mod softmax;
 pub mod text;
 
 use std::sync::OnceLock;

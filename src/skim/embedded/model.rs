@@ -3,11 +3,11 @@
 //! Names and arithmetic are those of `training/model.py`. Shapes: N lines, Q question subtokens, D line width, H heads.
 
 use candle_core::{D, Device, Result, Tensor};
-use candle_nn::ops::softmax_last_dim;
 use candle_nn::{LayerNorm, Module, VarBuilder, layer_norm};
 use rayon::prelude::*;
 
 use super::encoder::{Encoded, Encoder};
+use super::softmax::Softmax;
 use super::text::QUESTION_TOKENS;
 use super::{Config, WINDOW};
 
@@ -110,11 +110,8 @@ impl Block {
         let (n, width) = q.dims2()?;
         let q = (self.split(q)? * (1.0 / ((width / self.heads) as f64).sqrt()))?;
         let scores = q.matmul(&k.t()?)?; // (H, n, M)
-        let scores = match bias {
-            Some(bias) => (scores + bias)?,
-            None => scores,
-        };
-        softmax_last_dim(&scores)?.matmul(v)?.transpose(0, 1)?.reshape((n, width))
+        scores.inplace_op1(&Softmax { bias })?;
+        scores.matmul(v)?.transpose(0, 1)?.reshape((n, width))
     }
 }
 

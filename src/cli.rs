@@ -1,7 +1,7 @@
 //! Commands and their arguments, turned into the same requests that the server makes.
 
 use std::fs::File;
-use std::io::{self, BufReader, IsTerminal, Read, Write};
+use std::io::{self, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct Cli {
     #[arg(long = "root", value_name = "DIR", global = true)]
     roots: Vec<PathBuf>,
     /// Longest result, in characters
-    #[arg(long, value_name = "N", default_value_t = Limits::default().most, value_parser = |text: &str| at_least(1000, text), global = true)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().most, value_parser = |text: &str| at_least(4000, text), global = true)]
     max_chars: usize,
     /// Longest pruned result, in tokens (o200k): the best lines that fit
     #[arg(long, value_name = "N", value_parser = |text: &str| at_least(100, text), global = true)]
@@ -217,11 +217,7 @@ fn execute(cli: Cli) -> Result<Output> {
             };
             grep::run(&session, &request, &call)
         }
-        Command::Prune { focus, name } => {
-            let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes).map_err(|source| Error::Unreadable { path: quote(&name), source })?;
-            prune::run(&session, prune::Request { name, bytes, focus }, &call)
-        }
+        Command::Prune { focus, name } => prune::run(&session, prune::Request { name, input: io::stdin().lock(), focus }, &call),
         Command::Eval { labels, skimmer, baseline, json, examples } => measure(&labels, skimmer, &baseline, json, examples, &limits),
     }
 }

@@ -29,8 +29,13 @@ pub enum Error {
         roots: String,
     },
     /// A directory was given where a file is needed.
-    #[error("{0} is a directory; name a file in it, or use grep to search it.")]
-    IsDirectory(String),
+    #[error("{path} is a directory, with {entries}; name a file in it, or use grep to search it.")]
+    IsDirectory {
+        /// The path, quoted.
+        path: String,
+        /// What is in it, directories with a slash.
+        entries: String,
+    },
     /// A FIFO, socket or device.
     #[error("{0} is not a regular file (a pipe, socket or device), so it is not read.")]
     NotRegular(String),

@@ -2,6 +2,7 @@
 //!
 //! A gap inside a file says which lines and how many matches it holds; one over whole files names them with their counts.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::render::{LONGEST_LINE, MARKER, cut_line};
@@ -70,6 +71,11 @@ impl FoundLine {
         Self { number, text: cut_line(text, LONGEST_LINE, span).0, is_match }
     }
 
+    /// Its length as shown.
+    pub fn characters(&self) -> usize {
+        self.text.chars().count() + 8
+    }
+
     fn render(&self) -> String {
         format!("{}{}{}\n", self.number, if self.is_match { ':' } else { '-' }, self.text)
     }
@@ -78,12 +84,15 @@ impl FoundLine {
 impl FileMatches {
     /// Length of its kept lines as shown.
     pub fn characters(&self) -> usize {
-        self.path.chars().count() + self.lines.iter().map(|line| line.text.chars().count() + 8).sum::<usize>()
+        self.path.chars().count() + self.lines.iter().map(FoundLine::characters).sum::<usize>()
     }
 
-    /// The end of its path.
-    fn name(&self) -> &str {
-        self.path.char_indices().rev().nth(LONGEST_PATH - 1).map_or(self.path.as_str(), |(i, _)| &self.path[i..])
+    /// Its path, without the beginning when it is very long.
+    fn name(&self) -> Cow<'_, str> {
+        match self.path.char_indices().rev().nth(LONGEST_PATH) {
+            Some((i, first)) => format!("…{}", &self.path[i + first.len_utf8()..]).into(),
+            None => self.path.as_str().into(),
+        }
     }
 
     /// A gap over some of its lines.
@@ -104,9 +113,11 @@ impl Results {
         Self { files, headings, names: NAMES }
     }
 
-    /// The same with gaps that name fewer files, so that one line with a gap on either side fits into `tokens`.
-    pub fn within(self, tokens: Option<usize>) -> Self {
-        Self { names: tokens.map_or(NAMES, |tokens| NAMES.min(tokens / 3)), ..self }
+    /// The same with gaps that name fewer files where little may be shown: one line with a gap on either side fits into `tokens`, and the gaps
+    /// around the likeliest lines into `most` characters.
+    pub fn within(self, most: usize, tokens: Option<usize>) -> Self {
+        let names = NAMES.min(most / 20);
+        Self { names: tokens.map_or(names, |tokens| names.min(tokens / 3)), ..self }
     }
 
     /// Matching lines in all.
@@ -158,10 +169,10 @@ impl Results {
             notes.push_str(&format!(" {} could not be read as text.", count(failed, "file")));
         }
         if page.gaps > 0 {
-            let too_many = matches!(decision, Decision::Whole) || page.full || self.files.iter().any(|file| file.lines.is_empty());
-            let way = match too_many {
-                true => "a narrower search (path, glob, a longer pattern) shows them",
-                false => "the same search without a question shows them",
+            let whole = self.page(&all, most);
+            let way = match whole.gaps == 0 && whole.length <= most {
+                true => "the same search without a question shows them",
+                false => "a narrower search (path, glob, a longer pattern) shows them",
             };
             notes.push_str(&format!(" {MARKER} = matches left out; {way}."));
         }

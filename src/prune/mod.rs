@@ -23,8 +23,8 @@ pub const SMALL: usize = 40;
 pub const WORTHWHILE: f64 = 0.8;
 /// Texts of more lines are not skimmed: it would take longer than clients wait.
 pub const LONGEST_SKIMMED: usize = 50_000;
-/// Tokens set aside for the header of a view.
-const HEADER_TOKENS: usize = 70;
+/// Tokens set aside for the header of a view, beside the name in it.
+const HEADER_TOKENS: usize = 60;
 /// Longest focus question, in characters.
 pub const LONGEST_QUESTION: usize = 2000;
 
@@ -92,6 +92,13 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self { most: 20_000, tokens: None, keep: Keep::default() }
+    }
+}
+
+impl Limits {
+    /// What may be shown beside a name in the header.
+    pub fn beside(&self, name: &str) -> Self {
+        Self { tokens: self.tokens.map(|most| most.saturating_sub(tokens(name))), ..self.clone() }
     }
 }
 

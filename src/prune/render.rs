@@ -32,8 +32,8 @@ pub struct Page<'a> {
     pub lines: &'a [&'a str],
     /// 0-based number of the first of them.
     pub first: usize,
-    /// Lines there are in all.
-    pub total: usize,
+    /// Lines there are in all, where that is known.
+    pub total: Option<usize>,
     /// The encoding, where it is not UTF-8.
     pub decoded_from: Option<&'a str>,
     /// How a gap is read back, as in "start_line/end_line reads them".
@@ -72,7 +72,7 @@ pub fn cost(lines: &[&str], first: usize, kept: &[bool]) -> usize {
 
 /// The kept lines and the gaps between them, without a header.
 pub fn view(lines: &[&str], first: usize, kept: &[bool]) -> String {
-    let page = Page { name: "", lines, first, total: lines.len(), decoded_from: None, read_back: "" };
+    let page = Page { name: "", lines, first, total: None, decoded_from: None, read_back: "" };
     Body::write(&page, kept, LONGEST_LINE, usize::MAX).text
 }
 
@@ -181,10 +181,12 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
 fn title(page: &Page<'_>) -> String {
     let tail = page.name.char_indices().rev().nth(LONGEST_NAME - 1).map_or(0, |(i, _)| i);
     let name = if tail == 0 { page.name.to_owned() } else { format!("…{}", &page.name[tail..]) };
-    if page.lines.len() == page.total {
-        return name;
+    let range = numbers(page.first, &(0..page.lines.len()));
+    match page.total {
+        Some(total) if total == page.lines.len() => name,
+        Some(total) => format!("{name} lines {range} of {total}"),
+        None => format!("{name} lines {range}"),
     }
-    format!("{name} lines {} of {}", numbers(page.first, &(0..page.lines.len())), page.total)
 }
 
 /// `20-47`, or `20` for one line: 1-based numbers of a range of lines.
@@ -226,12 +228,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PAGE: Page<'_> = Page { name: "a.txt", lines: &[], first: 0, total: 0, decoded_from: None, read_back: "read it" };
+    const PAGE: Page<'_> = Page { name: "a.txt", lines: &[], first: 0, total: None, decoded_from: None, read_back: "read it" };
 
     #[test]
     fn a_line_that_looks_like_a_gap_makes_the_marker_longer() {
         let lines = ["⋮ 2-9\n", "x\n", "y\n"];
-        let text = page(&Page { lines: &lines, total: 3, ..PAGE }, &[true, false, true], Status::Pruned, 20_000);
+        let text = page(&Page { lines: &lines, total: Some(3), ..PAGE }, &[true, false, true], Status::Pruned, 20_000);
         assert_eq!(text, "a.txt: 2 of 3 lines. ⋮⋮ = lines left out; read it.\n⋮ 2-9\n⋮⋮ 2\ny\n");
     }
 
@@ -255,7 +257,7 @@ mod tests {
             let owned: Vec<String> = rows.iter().map(|(line, _)| format!("{line}\n")).collect();
             let lines: Vec<&str> = owned.iter().map(String::as_str).collect();
             let kept: Vec<bool> = rows.iter().map(|(_, kept)| *kept).collect();
-            let shown = page(&Page { lines: &lines, first, total: first + lines.len(), ..PAGE }, &kept, Status::Pruned, most);
+            let shown = page(&Page { lines: &lines, first, total: Some(first + lines.len()), ..PAGE }, &kept, Status::Pruned, most);
             prop_assert!(shown.chars().count() <= most, "{} > {most}", shown.chars().count());
             let marker = format!("{} ", marker(&lines));
             let mut next = 0;

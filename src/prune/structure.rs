@@ -13,7 +13,7 @@ use super::{Piece, pieces};
 
 /// A literal or text of so many lines is kept whole when any of its lines is.
 const SHORT: usize = 8;
-/// Nodes nested deeper are kept whole: no code that people write goes there, and the stack is not endless.
+/// Nodes nested deeper are kept whole, and are not in outlines: no code that people write goes there, and the stack is not endless.
 const DEEPEST: usize = 400;
 /// Rounds of completion; more than three are rare, and [`repair`] has the last word.
 const ROUNDS: usize = 4;
@@ -256,7 +256,7 @@ fn first_error(tree: &Tree) -> Option<usize> {
 pub fn outline(tree: &Tree, lines: usize) -> Vec<bool> {
     for deepest in [3, 2, 1] {
         let mut kept = vec![false; lines];
-        headers(tree.root_node(), deepest, &mut kept);
+        headers(tree.root_node(), deepest, 0, &mut kept);
         let surplus: Vec<usize> = (0..lines).filter(|line| kept[*line]).skip(LONGEST_OUTLINE).collect();
         if deepest == 1 || surplus.is_empty() {
             surplus.into_iter().for_each(|line| kept[line] = false);
@@ -266,13 +266,14 @@ pub fn outline(tree: &Tree, lines: usize) -> Vec<bool> {
     unreachable!("the last round returns")
 }
 
-fn headers(node: Node<'_>, deepest: usize, kept: &mut [bool]) {
-    if deepest == 0 {
+/// `levels`: how many of definitions within definitions; `depth`: how far below the root `node` is.
+fn headers(node: Node<'_>, levels: usize, depth: usize, kept: &mut [bool]) {
+    if levels == 0 || depth > DEEPEST {
         return;
     }
     for child in node.named_children(&mut node.walk()) {
         if child.kind().starts_with("preproc_") || matches!(child.kind(), "declaration_list" | "linkage_specification" | "ERROR") {
-            headers(child, deepest, kept); // include guards and namespaces' bodies stand for what is in them
+            headers(child, levels, depth + 1, kept); // include guards and namespaces' bodies stand for what is in them
             continue;
         }
         let wrapped = matches!(child.kind(), "decorated_definition" | "export_statement" | "template_declaration");
@@ -289,7 +290,7 @@ fn headers(node: Node<'_>, deepest: usize, kept: &mut [bool]) {
         let inside = body.map_or(start + 1, |body| body.start_position().row);
         keep(kept, start..inside.max(start + 1));
         if let Some(body) = body.filter(|_| holder) {
-            headers(body, deepest - 1, kept);
+            headers(body, levels - 1, depth + 1, kept);
         }
     }
 }

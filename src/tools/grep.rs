@@ -9,10 +9,9 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use encoding_rs::WINDOWS_1252;
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +20,7 @@ use super::{Call, Output, Session, lenient_number, question};
 use crate::error::{Error, Result, count, quote};
 use crate::prune::matches::{FileMatches, FoundLine, Results};
 use crate::prune::{Decision, decide};
+use crate::workspace::text::decode_lenient;
 use crate::workspace::{Location, OpenFile};
 
 /// Lines of context, at most.
@@ -66,7 +66,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     let question = question(request.context_focus_question.as_ref())?;
     let search = Search::new(request, &call.cancel)?;
     let most = session.options.limits.most;
-    let room = if question.is_some() { most * SKIMMED } else { most };
+    let room = if question.is_some() { most.saturating_mul(SKIMMED) } else { most };
     let collected = search.everywhere(session, request, call, room)?;
     if call.cancel.is_cancelled() {
         return Err(Error::Cancelled);
@@ -75,13 +75,17 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     if collected.results.matches() == 0 {
         let place = request.path.as_ref().map_or_else(|| session.workspace.describe(), |path| quote(path));
         let failed = if collected.failed > 0 { format!(", {} could not be read as text", collected.failed) } else { String::new() };
-        let text = format!("No match for {pattern} in {place} ({} searched{failed}).\n", count(collected.searched, "file"));
+        let hint = match (collected.searched, &request.glob) {
+            (0, Some(_)) => "the glob is matched against paths from the root",
+            _ => "hidden and ignored files only where path names them",
+        };
+        let text = format!("No match for {pattern} in {place} ({} searched{failed}; {hint}).\n", count(collected.searched, "file"));
         return Ok(Output { text, found: false });
     }
     let limits = &session.options.limits;
-    let results = collected.results.within(limits.tokens.filter(|_| question.is_some()));
+    let results = collected.results.within(most, limits.tokens.filter(|_| question.is_some()));
     let decision = match &question {
-        Some(question) => decide(&results.material(), question, session.skimmer.as_ref(), limits, &call.cancel)?,
+        Some(question) => decide(&results.material(), question, session.skimmer.as_ref(), &limits.beside(&pattern), &call.cancel)?,
         None => Decision::Whole,
     };
     Ok(Output { text: results.render(&pattern, &decision, collected.failed, most), found: true })
@@ -178,7 +182,8 @@ impl<'a> Search<'a> {
             .after_context(self.context)
             .heap_limit(Some(LONGEST_LINE_BYTES))
             .build();
-        let mut sink = Matches { search: self, room, found: FileMatches { path: open.shown, ..FileMatches::default() } };
+        let found = FileMatches { path: open.shown, ..FileMatches::default() };
+        let mut sink = Matches { search: self, room, before: Vec::new(), found };
         searcher.search_reader(&self.matcher, Cancellable { file: open.file, cancel: self.cancel }, &mut sink)?;
         Ok(sink.found)
     }
@@ -218,26 +223,37 @@ struct Matches<'s, 'a> {
     search: &'s Search<'a>,
     /// Characters that may still be kept.
     room: usize,
+    /// Context that came before a match that has not come yet.
+    before: Vec<FoundLine>,
     found: FileMatches,
 }
 
 impl Matches<'_, '_> {
-    fn keep(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
-        if self.room == 0 {
-            return;
-        }
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(),
-            Err(_) => WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(),
-        };
+    fn line(&self, number: Option<u64>, bytes: &[u8], is_match: bool) -> FoundLine {
+        let text = decode_lenient(bytes).0;
         let span = if is_match {
             self.search.matcher.find(text.as_bytes()).ok().flatten().map_or(0..0, |found| found.start()..found.end())
         } else {
             0..0
         };
-        let line = FoundLine::new(number.unwrap_or(0) as usize, &text, is_match, span);
-        self.room = self.room.saturating_sub(line.text.chars().count() + 8);
+        FoundLine::new(number.unwrap_or(0) as usize, &text, is_match, span)
+    }
+
+    fn keep(&mut self, line: FoundLine) {
+        self.room = self.room.saturating_sub(line.characters());
         self.found.lines.push(line);
+    }
+
+    /// Keeps what came before a match, the nearest lines first, in half of the room: the match must not want for it.
+    fn keep_before(&mut self) {
+        let lines = std::mem::take(&mut self.before);
+        let mut room = self.room / 2;
+        let fits = |line: &&FoundLine| {
+            room = room.saturating_sub(line.characters());
+            room > 0
+        };
+        let far = lines.len() - lines.iter().rev().take_while(fits).count();
+        lines.into_iter().skip(far).for_each(|line| self.keep(line));
     }
 }
 
@@ -246,12 +262,21 @@ impl Sink for Matches<'_, '_> {
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.found.matches += 1;
-        self.keep(found.line_number(), found.bytes(), true);
+        if self.room > 0 {
+            self.keep_before();
+            self.keep(self.line(found.line_number(), found.bytes(), true));
+        }
         Ok(!self.search.cancel.is_cancelled())
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
-        self.keep(context.line_number(), context.bytes(), false);
+        if self.room > 0 {
+            let line = self.line(context.line_number(), context.bytes(), false);
+            match context.kind() {
+                SinkContextKind::Before => self.before.push(line),
+                _ => self.keep(line),
+            }
+        }
         Ok(true)
     }
 

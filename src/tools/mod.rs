@@ -82,7 +82,9 @@ impl Session {
         let page =
             Page { name, lines: &lines, first: excerpt.first, total: excerpt.total, decoded_from: excerpt.text.decoded_from, read_back };
         let decision = match question {
-            Some(question) => decide(&Code::new(name, &lines, excerpt.first), question, self.skimmer.as_ref(), limits, cancel)?,
+            Some(question) => {
+                decide(&Code::new(name, &lines, excerpt.first), question, self.skimmer.as_ref(), &limits.beside(name), cancel)?
+            }
             None => Decision::Whole,
         };
         let all = || vec![true; lines.len()];

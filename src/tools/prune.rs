@@ -1,17 +1,22 @@
 //! `codeskim prune`: any text, pruned to a question. For pipes; the server does not offer it.
+//!
+//! What comes through a pipe cannot be read again, so nothing is refused for what it is: bytes that are not text are replaced, and of an
+//! endless text the end stays, where a log tells what went wrong.
+
+use std::io::{self, Read};
 
 use super::{Call, Output, Session};
 use crate::error::{Error, Result, quote};
-use crate::prune::FocusQuestion;
-use crate::workspace::text::{Excerpt, decode};
+use crate::prune::{FocusQuestion, LONGEST_SKIMMED};
+use crate::workspace::text::{Excerpt, LARGEST, decode_anything};
 
 /// A text and what is asked of it.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct Request<R> {
     /// What the text is, for the header and, by its ending, the language.
     pub name: String,
-    /// The text.
-    pub bytes: Vec<u8>,
+    /// Where it comes from.
+    pub input: R,
     /// The question.
     pub focus: String,
 }
@@ -19,11 +24,49 @@ pub struct Request {
 /// Prunes a text.
 ///
 /// # Errors
-/// Bytes that are not text, or a question that cannot be one.
-pub fn run(session: &Session, request: Request, call: &Call<'_>) -> Result<Output> {
+/// A question that cannot be one, before anything is read, or an input that fails.
+pub fn run<R: Read>(session: &Session, request: Request<R>, call: &Call<'_>) -> Result<Output> {
     let question = FocusQuestion::new(&request.focus)?;
-    let bytes = request.bytes.len() as u64;
-    let text = decode(request.bytes).ok_or_else(|| Error::Binary { path: quote(&request.name), bytes })?;
-    let excerpt = Excerpt { total: text.len(), text, first: 0 };
+    let (bytes, dropped) = last_lines(request.input).map_err(|source| Error::Unreadable { path: quote(&request.name), source })?;
+    let text = decode_anything(bytes);
+    let too_many = text.len().saturating_sub(LONGEST_SKIMMED);
+    let total = Some(dropped + text.len());
+    let text = if too_many == 0 { text } else { text.without_first(too_many) };
+    let excerpt = Excerpt { text, first: dropped + too_many, total };
     session.show(&request.name, &excerpt, Some(&question), "sed -n A,Bp on a saved copy (tee) shows them", &call.cancel)
+}
+
+/// The last lines of a text, at most [`LARGEST`] bytes of them unless one line alone is longer, and how many came before.
+fn last_lines(mut input: impl Read) -> io::Result<(Vec<u8>, usize)> {
+    let (mut kept, mut dropped) = (Vec::new(), 0);
+    loop {
+        let read = input.by_ref().take(LARGEST).read_to_end(&mut kept)?;
+        if let Some(surplus) = kept.len().checked_sub(LARGEST as usize).filter(|surplus| *surplus > 0) {
+            let end = memchr::memchr(b'\n', &kept[surplus - 1..]).map_or(kept.len(), |newline| surplus + newline);
+            let end = if end == kept.len() { surplus } else { end };
+            dropped += memchr::memchr_iter(b'\n', &kept[..end]).count();
+            kept.drain(..end);
+        }
+        if read == 0 {
+            return Ok((kept, dropped));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_endless_text_the_last_lines_stay() {
+        let line = |i: usize| format!("{i:>99}\n").into_bytes();
+        let all: Vec<u8> = (0..250_000).flat_map(line).collect();
+        let (kept, dropped) = last_lines(all.as_slice()).expect("read");
+        assert_eq!((kept.len(), dropped), (LARGEST as usize, 150_000));
+        assert!(kept.starts_with(&line(150_000)) && kept.ends_with(&line(249_999)));
+        let (kept, dropped) = last_lines(&all[..1_000]).expect("read");
+        assert_eq!((kept.len(), dropped), (1_000, 0));
+        let (kept, dropped) = last_lines(io::repeat(b'x').take(2 * LARGEST + 5)).expect("read");
+        assert_eq!((kept.len(), dropped), (LARGEST as usize, 0));
+    }
 }

@@ -19,6 +19,9 @@ use crate::error::{Error, Result, one_line, quote};
 /// Linux refuses longer paths itself (PATH_MAX); refusing them here keeps them out of every message.
 const LONGEST_PATH: usize = 4096;
 
+/// Characters of the names told of a directory that was to be read as a file.
+const LISTED: usize = 600;
+
 /// The roots: the only directories that are read.
 #[derive(Debug)]
 pub struct Workspace {
@@ -102,7 +105,7 @@ impl Workspace {
         let root = &self.roots[location.root];
         let shown = self.show(location);
         if location.relative.as_os_str().is_empty() {
-            return Err(Error::IsDirectory("The root".to_owned()));
+            return Err(self.is_directory("The root".to_owned(), location));
         }
         let fail = |error: io::Error| self.classify(&shown, error);
         let mut options = OpenOptions::new();
@@ -117,7 +120,7 @@ impl Workspace {
         };
         let metadata = file.metadata().map_err(fail)?;
         if metadata.is_dir() {
-            return Err(Error::IsDirectory(quote(&shown)));
+            return Err(self.is_directory(quote(&shown), location));
         }
         if !metadata.is_file() {
             return Err(Error::NotRegular(quote(&shown)));
@@ -125,27 +128,32 @@ impl Workspace {
         Ok(OpenFile { bytes: metadata.len(), file: file.into_std(), shown })
     }
 
-    /// Finds an existing file or directory; the roots themselves when no path is given.
+    /// Finds an existing file or directory, in every root that has one of this path; the roots themselves when no path is given.
     pub fn locate(&self, path: Option<&str>) -> Result<Vec<Location>> {
         let Some(path) = path else {
             return Ok((0..self.roots.len()).map(|root| Location { root, relative: PathBuf::new() }).collect());
         };
-        let mut outside = false;
+        let (mut found, mut outside) = (Vec::new(), false);
         for location in self.candidates(path)? {
             let root = &self.roots[location.root];
             if location.relative.as_os_str().is_empty() {
-                return Ok(vec![location]);
+                found.push(location);
+                continue;
             }
             match root.dir.metadata(&location.relative) {
-                Ok(_) => return Ok(vec![location]),
+                Ok(_) => found.push(location),
                 Err(error) if is_escape(&error) => match root.resolve(&location.relative) {
-                    Some(relative) => return Ok(vec![Location { relative, ..location }]),
+                    Some(relative) => found.push(Location { relative, ..location }),
                     None => outside = true,
                 },
                 Err(_) => {}
             }
         }
-        Err(if outside { self.outside(path) } else { self.not_found(path, true) })
+        match (found.is_empty(), outside) {
+            (false, _) => Ok(found),
+            (true, true) => Err(self.outside(path)),
+            (true, false) => Err(self.not_found(path, true)),
+        }
     }
 
     /// The path to show for a place.
@@ -196,6 +204,35 @@ impl Workspace {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => self.not_found(shown, false),
             _ => Error::Unreadable { path: quote(shown), source: error },
         }
+    }
+
+    fn is_directory(&self, path: String, location: &Location) -> Error {
+        Error::IsDirectory { path, entries: self.entries(location).unwrap_or_else(|_| "unreadable entries".to_owned()) }
+    }
+
+    /// What is in a directory but for hidden entries, as many names as fit into [`LISTED`] characters.
+    fn entries(&self, location: &Location) -> io::Result<String> {
+        let dir = &self.roots[location.root].dir;
+        let inside = if location.relative.as_os_str().is_empty() { Path::new(".") } else { &location.relative };
+        let mut names = Vec::new();
+        for entry in dir.read_dir(inside)? {
+            let entry = entry?;
+            let slash = if entry.file_type()?.is_dir() { "/" } else { "" };
+            names.push(one_line(&format!("{}{slash}", entry.file_name().display())));
+        }
+        names.retain(|name| !name.starts_with('.'));
+        names.sort_unstable();
+        let mut room = LISTED;
+        let fitting = names.iter().take_while(|name| {
+            room = room.saturating_sub(name.chars().count() + 1);
+            room > 0
+        });
+        let listed: Vec<&str> = fitting.map(String::as_str).collect();
+        Ok(match names.len() - listed.len() {
+            0 if names.is_empty() => "nothing to read in it".to_owned(),
+            0 => listed.join(" "),
+            more => format!("{} and {more} more", listed.join(" ")),
+        })
     }
 
     fn outside(&self, path: &str) -> Error {

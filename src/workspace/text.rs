@@ -12,6 +12,8 @@ use crate::error::{Error, Result, quote};
 
 /// Files over this size are read by range only, and no range may be larger, in bytes.
 pub const LARGEST: u64 = 10_000_000;
+/// In larger files the lines behind a range are not counted, in bytes.
+const COUNTED: u64 = 200_000_000;
 /// A byte in so many may be a control character in text of an unknown 8-bit encoding.
 const CONTROL_SHARE: usize = 20;
 
@@ -51,6 +53,11 @@ impl Text {
         range.map(|i| &self.content[self.starts[i]..self.starts[i + 1]]).collect()
     }
 
+    /// What follows the first `count` lines.
+    pub fn without_first(&self, count: usize) -> Self {
+        Self { decoded_from: self.decoded_from, ..Self::new(self.content[self.starts[count]..].to_owned()) }
+    }
+
     /// All of it.
     pub fn as_str(&self) -> &str {
         &self.content
@@ -64,8 +71,8 @@ pub struct Excerpt {
     pub text: Text,
     /// 0-based number of the first of them.
     pub first: usize,
-    /// Lines in the whole file.
-    pub total: usize,
+    /// Lines in the whole file; unknown when it is too large to count them.
+    pub total: Option<usize>,
 }
 
 /// Reads the lines `start..=end` (1-based; both optional) of an open file.
@@ -102,11 +109,11 @@ pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>, cancel
         return Err(Error::BeyondEnd { path: quote(&open.shown), start: from, total });
     }
     if from == 1 && end.is_none_or(|end| end >= total) {
-        return Ok(Excerpt { text: whole, first: 0, total });
+        return Ok(Excerpt { text: whole, first: 0, total: Some(total) });
     }
     let range = whole.starts[from - 1]..whole.starts[end.unwrap_or(total).min(total)];
     let text = Text { decoded_from: whole.decoded_from, ..Text::new(whole.content[range].to_owned()) };
-    Ok(Excerpt { text, first: from - 1, total })
+    Ok(Excerpt { text, first: from - 1, total: Some(total) })
 }
 
 fn needs_range(open: &OpenFile) -> Error {
@@ -119,16 +126,20 @@ fn read_range(mut open: OpenFile, from: usize, end: usize, cancel: &Cancellation
     let binary = || Error::Binary { path: quote(&open.shown), bytes: open.bytes };
     let mut mark = [0; 2];
     open.file.read_exact(&mut mark).and_then(|()| open.file.seek(SeekFrom::Start(0))).map_err(unreadable)?;
-    let marked = utf16_mark(&mark);
+    let (marked, uncounted) = (utf16_mark(&mark), open.bytes > COUNTED);
     let utf8 = DecodeReaderBytesBuilder::new().bom_sniffing(true).utf8_passthru(true).build(open.file);
     let mut reader = BufReader::with_capacity(1 << 16, utf8);
-    let (mut kept, mut number, mut ended) = (Vec::new(), 0usize, true);
+    let (mut kept, mut number, mut ended, mut total) = (Vec::new(), 0usize, true, None);
     loop {
         if cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
         let buffer = reader.fill_buf().map_err(unreadable)?;
         if buffer.is_empty() {
+            total = Some(number);
+            break;
+        }
+        if uncounted && ended && number == end {
             break;
         }
         let (length, newline) = match memchr::memchr(b'\n', buffer) {
@@ -155,7 +166,7 @@ fn read_range(mut open: OpenFile, from: usize, end: usize, cancel: &Cancellation
     }
     let decoded = decode(kept).ok_or_else(binary)?;
     let text = Text { decoded_from: marked.map(encoding_rs::Encoding::name).or(decoded.decoded_from), ..decoded };
-    Ok(Excerpt { text, first: from - 1, total: number })
+    Ok(Excerpt { text, first: from - 1, total })
 }
 
 /// The encoding that a byte order mark names.
@@ -167,7 +178,30 @@ fn utf16_mark(bytes: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     }
 }
 
-/// Text in UTF-8, in UTF-16 with or without a mark, or in Latin-1 (as Windows-1252, its superset); `None` for anything else.
+/// Bytes as text, and what they were taken for where they are not UTF-8: UTF-8 with faults where more of it is right than wrong, else Latin-1
+/// (as Windows-1252, its superset).
+pub fn decode_lenient(bytes: &[u8]) -> (String, Option<&'static str>) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return (text.to_owned(), None);
+    }
+    let (mut right, mut wrong) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        right += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+        wrong += usize::from(!chunk.invalid().is_empty());
+    }
+    if right > wrong {
+        return (String::from_utf8_lossy(bytes).into_owned(), Some("UTF-8 with invalid bytes, shown as \u{fffd}"));
+    }
+    (WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(), Some("Latin-1"))
+}
+
+/// Anything as text: what does not decode is replaced.
+pub fn decode_anything(bytes: Vec<u8>) -> Text {
+    let replaced = Text::new(String::from_utf8_lossy(&bytes).into_owned());
+    decode(bytes).unwrap_or(Text { decoded_from: Some("UTF-8 with bytes that are no text"), ..replaced })
+}
+
+/// Text in UTF-8, in UTF-16 with or without a mark, or in what [`decode_lenient`] takes it for; `None` for what is not text.
 pub fn decode(bytes: Vec<u8>) -> Option<Text> {
     let utf16 = utf16_mark(&bytes).or_else(|| unmarked_utf16(&bytes));
     if let Some(encoding) = utf16 {
@@ -185,8 +219,8 @@ pub fn decode(bytes: Vec<u8>) -> Option<Text> {
             if control * CONTROL_SHARE > bytes.len() {
                 return None;
             }
-            let (content, _) = WINDOWS_1252.decode_without_bom_handling(&bytes);
-            Some(Text { decoded_from: Some("Latin-1"), ..Text::new(content.into_owned()) })
+            let (content, decoded_from) = decode_lenient(&bytes);
+            Some(Text { decoded_from, ..Text::new(content) })
         }
     }
 }
@@ -220,6 +254,8 @@ mod tests {
         assert_eq!(decode(unmarked).expect("text").decoded_from, Some("UTF-16BE"));
         let latin = decode(b"caf\xe9\r\n".to_vec()).expect("text");
         assert_eq!((latin.as_str(), latin.decoded_from), ("café\r\n", Some("Latin-1")));
+        let broken = decode("✓ one\n✓ two\n".bytes().chain([0xff, b'\n']).collect()).expect("text");
+        assert_eq!(broken.as_str(), "✓ one\n✓ two\n\u{fffd}\n");
         assert!(decode(b"\x7fELF\0\0\0\x01".to_vec()).is_none());
         assert!(decode(vec![0x80, 1, 2, 3, 4, 5, 6, 7]).is_none());
     }

@@ -19,7 +19,7 @@ const SUGGESTION_ENTRIES: usize = 20_000;
 impl Workspace {
     /// Calls `visit` on every file beneath `start` in parallel and in no order, until the call is cancelled.
     ///
-    /// `glob` is ripgrep's `-g`: only matching files, or all but them with a leading `!`.
+    /// `glob` is ripgrep's `-g`, matched against paths from the root: only matching files, or all but them with a leading `!`.
     ///
     /// # Errors
     /// A glob that cannot be parsed.
@@ -33,7 +33,7 @@ impl Workspace {
                 }
                 other => Error::bad_argument(format!("The glob {} is not valid: {}.", quote(glob), shorten(&other.to_string()))),
             };
-            let mut overrides = OverrideBuilder::new(&from);
+            let mut overrides = OverrideBuilder::new(&self.roots[start.root].path);
             overrides.add(glob).map_err(bad)?;
             builder.overrides(overrides.build().map_err(bad)?);
         }

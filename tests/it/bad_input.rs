@@ -38,7 +38,7 @@ fn cases() -> Vec<(&'static str, Value, &'static str)> {
         ("read_file", json!({ "path": "dangling" }), "There is no file"),
         ("read_file", json!({ "path": "loop" }), "could not be read"),
         ("read_file", json!({ "path": "folder" }), "is a directory"),
-        ("read_file", json!({ "path": "." }), "is a directory"),
+        ("read_file", json!({ "path": "." }), "is a directory, with "),
         ("read_file", json!({ "path": "fifo" }), "not a regular file"),
         ("read_file", json!({ "path": "program" }), "binary file (7 bytes)"),
         ("read_file", json!({ "path": "../x" }), "is outside the root"),
@@ -147,4 +147,19 @@ fn commands_fail_with_the_same_sentences_and_status_2() {
     assert_eq!(codeskim(directory.path(), &["grep", "a(b"]).status, 2);
     assert_eq!(codeskim(directory.path(), &["--root", "nowhere", "read", "x"]).status, 2);
     assert_eq!(codeskim(Path::new("/"), &["--root", "folder"]).status, 2);
+}
+
+#[tokio::test]
+async fn no_nesting_overflows_the_stack() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (name, open, inside, close) in
+        [("a.c", "#if A\n", "int x;\n", "#endif\n"), ("b.rs", "mod m {\n", "fn f() {}\n", "}\n"), ("c.cpp", "{\n", ";\n", "}\n")]
+    {
+        std::fs::write(directory.path().join(name), [&open.repeat(5000), inside, &close.repeat(5000)].concat()).expect("a file");
+        let client = Client::start(directory.path(), eras()[0].clone()).await;
+        for question in ["Which colours does the payment form's button have?", "Where is x declared, or f defined?"] {
+            let answer = client.call("read_file", json!({ "path": name, "context_focus_question": question })).await;
+            assert!(!answer.is_error && !answer.text.is_empty(), "{name}: {}", answer.text);
+        }
+    }
 }

@@ -59,3 +59,32 @@ fn a_closed_pipe_is_no_failure() {
     let output = std::process::Command::new("bash").args(["-c", &script]).current_dir(REPOSITORY).output().expect("bash");
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
 }
+
+#[test]
+fn a_pipe_loses_nothing() {
+    let here = Path::new(REPOSITORY);
+    let log = [&b"ok\n".repeat(100)[..], b"FAILED: a\0b \xff\n"].concat();
+    let printed = codeskim_with_input(here, &["prune", "--focus", "which test failed?"], &log);
+    assert_eq!(printed.status, 0);
+    assert!(printed.stdout.contains("FAILED: a\0b \u{fffd}\n") && printed.stdout.contains("bytes that are no text"), "{}", printed.stdout);
+    assert_eq!(codeskim_with_input(here, &["prune", "--focus", "?"], &log).status, 2);
+    let endless: String = (0..60_000).map(|i| format!("line {i}\n")).collect();
+    let printed = codeskim_with_input(here, &["prune", "--focus", "what is in line 59990?"], endless.as_bytes());
+    assert!(printed.stdout.starts_with("stdin lines 10001-60000 of 60000: "), "{:.100}", printed.stdout);
+}
+
+#[test]
+fn a_path_that_several_roots_have_is_searched_in_all_of_them() {
+    let arguments = ["--root", "src/eval", "--root", "tests", "grep", "^use ", "."];
+    let printed = codeskim(Path::new(REPOSITORY), &arguments);
+    assert!(printed.stdout.contains("tests/it/trust.rs") && printed.stdout.contains("src/eval/"), "{}", printed.stdout);
+}
+
+#[test]
+fn context_never_hides_its_match() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let long: String = (0..40).map(|i| format!("{i} {}\n", if i == 30 { "needle".to_owned() } else { "hay ".repeat(450) })).collect();
+    std::fs::write(directory.path().join("a.txt"), long).expect("a file");
+    let printed = codeskim(directory.path(), &["grep", "needle", "-C", "20"]);
+    assert!(printed.stdout.contains("\n31:30 needle\n"), "{:.300}", printed.stdout);
+}

@@ -14,6 +14,8 @@ from text import FEATURES, LEXICAL, LINE_TOKENS, QUESTION_TOKENS, lexical, line_
 LONGEST = 1600       # lines kept of a mined file
 LONGEST_FILE = 4000  # lines of a file around a labelled window
 MOST = 8             # questions asked of a window at once
+WIDEST = 384         # lines of a window
+COPIED = 0.3         # share of a text's telling lines that may be in validation files
 SEARCH_LINE = re.compile(r"^\d+[:-] ?")
 
 
@@ -67,15 +69,31 @@ def as_skimmed(lines):
     return lines
 
 
+def telling(lines):
+    """Lines long enough to be known again."""
+    return {line.strip() for line in lines if len(line.strip()) >= 40}
+
+
+def validation_lines(path):
+    """The telling lines of the files that validation windows are from: packages carry copies of each other's files."""
+    windows = {row["id"] for row in map(json.loads, open(path)) if row["package"] in VALIDATION}
+    return {line for row in map(json.loads, open(path.with_name("files.jsonl"))) if row["id"] in windows for line in telling(row["lines"])}
+
+
+def is_copy(lines, known):
+    own = telling(lines)
+    return len(own & known) > COPIED * len(own)
+
+
 def load_labels(path, vocabulary):
     """(training documents, validation documents), each with .lang, .package, .paths and .search set.
 
     Those for training that are part of a file also have .whole: a document of the file, whose questions know nothing of the other lines, and
     .span, where in it they are.
     """
-    train, validation, seen = [], [], {}
+    train, validation, seen, known = [], [], {}, validation_lines(path)
     for row in map(json.loads, open(path)):
-        if row["package"] in FORBIDDEN:
+        if row["package"] in FORBIDDEN or row["package"] not in VALIDATION and is_copy(row["lines"], known):
             continue
         if row["id"] not in seen:
             document = Document(as_skimmed(row["lines"]), vocabulary)
@@ -99,6 +117,7 @@ def load_labels(path, vocabulary):
 
 def load_mined(path, vocabulary, most):
     """`most` files of training packages, taken evenly from all. A header that encloses the answer may be kept or not."""
+    known = validation_lines(path.with_name("labelled.jsonl"))
     with open(path) as file:
         share, out = min(1, most / sum(1 for _ in file)), []
     with open(path) as file:
@@ -106,7 +125,7 @@ def load_mined(path, vocabulary, most):
             if int(i * share) == int((i - 1) * share):
                 continue
             row = json.loads(line)
-            if row["package"] in VALIDATION or row["package"] in FORBIDDEN:
+            if row["package"] in VALIDATION or row["package"] in FORBIDDEN or is_copy(row["lines"], known):
                 continue
             document = Document(row["lines"][:LONGEST], vocabulary)
             for question, keep in row["questions"]:
@@ -170,10 +189,10 @@ def mined_sample(documents, packages, rng):
 def labelled_sample(documents, packages, rng):
     """A labelled window as a text of its own, or as a part of its file: then with the evidence of the file, and perhaps lines around it."""
     document = rng.choice(documents)
-    if document.whole is None or rng.random() < 0.5:
-        return draw(documents, packages, rng.randrange(60, 300) if rng.random() < 0.4 else 384, rng, document)
+    if document.whole is None or len(document.tokens) > WIDEST or rng.random() < 0.5:
+        return draw(documents, packages, rng.randrange(60, 300) if rng.random() < 0.4 else WIDEST, rng, document)
     (start, end), whole = document.span, document.whole
-    extra = max(0, 384 - (end - start)) if rng.random() < 0.6 else 0
+    extra = WIDEST - (end - start) if rng.random() < 0.6 else 0
     before = min(start, rng.randint(0, extra))
     start, end = start - before, min(len(whole.tokens), end + extra - before)
     known = [q for q in whole.questions if q[2] != "absent" or not extra]  # what the window lacks may be around it
@@ -190,7 +209,7 @@ def log_sample(vocabulary, rng):
     if not document.questions:
         return log_sample(vocabulary, rng)
     ids, label, _ = document.questions[0]
-    start, end = place(document, label, 384, rng)
+    start, end = place(document, label, WIDEST, rng)
     return document, [ids], label[None, start:end].astype(np.int64), start, end
 
 

@@ -29,10 +29,10 @@ TEST = re.compile(r"(^|/)(tests?|testing|__tests__|spec)(/|$)|[._-](test|spec)\.
 FILES_PER_PACKAGE = 500
 QUESTIONS_PER_FILE = {"comment": 16, "error": 6, "test": 8, "call": 8}
 LONGEST_ANSWER = 60
-# Kept for measuring by others: neither their code nor questions about it may be trained on. The last line: close relatives of validation
-# packages.
+# Kept for measuring by others: neither their code nor questions about it may be trained on. With them what holds copies of it (RocksDB that
+# of leveldb) and, on the last line, close relatives of validation packages.
 FORBIDDEN = frozenset("""astropy beets dask django keras phpunit pylint pytest reflex requests restic sphinx sqlfluff streamlink conan svelte
-sympy syncthing tokio tokio-macros tmux undici xarray zstd zstd-sys zstd-safe jackson-databind leveldb leveldb-sys junit5 zookeeper gh dayjs
+sympy syncthing tokio tokio-macros tmux undici xarray zstd zstd-sys zstd-safe jackson-databind leveldb leveldb-sys librocksdb-sys junit5 zookeeper gh dayjs
 ponyc mobx effect fastify @trpc/server trpc-server sled redb actix-http quinn-proto rdkafka rdkafka-sys datafusion
 libz-sys""".split())
 FORBIDDEN_PATH = re.compile(r"(^|/)(cm)?(zstd|leveldb|requests|pytest)(-[\d.]+)?/", re.I)  # copies of them in other packages

@@ -168,7 +168,7 @@ class Skimmer(nn.Module):
         """Negative log-likelihood of the known labels a line, the unknown ones (-1) summed out. [b]"""
         everything = torch.ones(*label.shape, 2, dtype=torch.bool, device=label.device)
         known = torch.stack([label != 1, label != 0], -1)
-        return (self.crf_scores(emission, everything) - self.crf_scores(emission, known)) / label.shape[1]
+        return (self.crf_scores(emission, everything) - self.crf_scores(emission, known)) / (label >= 0).sum(1).clamp(min=1)
 
     @torch.no_grad()
     def marginals(self, emission):
@@ -185,4 +185,4 @@ class Skimmer(nn.Module):
 
 
 def student(vocabulary_size):
-    return Skimmer(Convolution(vocabulary_size, 128), vocabulary_size, D=256, layers=4, heads=8)
+    return Skimmer(Convolution(vocabulary_size, 192), vocabulary_size, D=256, layers=4, heads=8)

@@ -46,7 +46,7 @@ arguments.add_argument("--name", default=None, help="name of the checkpoint; def
 arguments.add_argument("--report", type=float, default=8, help="minutes between figures")
 
 MINED = {"teacher-pretrain": 1.0, "teacher": 0.12, "student": 0.1}
-START_MINED = {"teacher-pretrain": 1.0, "teacher": 0.12, "student": 0.5}  # until half of the time has passed, less and less
+START_MINED = {"teacher-pretrain": 1.0, "teacher": 0.12, "student": 0.3}  # until half of the time has passed, less and less
 FILES = {"teacher-pretrain": 8000, "teacher": 3000, "student": 14000}
 WARM_UP = 100          # steps
 LONGEST_STEP = 5.0     # seconds counted at most for one step: a paused process does not use up its minutes
@@ -202,7 +202,8 @@ def main():
             inputs = [x.to(device) for x in tensors(document, questions, vocabulary, start, end)]
             met, label = model.meet(*inputs), torch.from_numpy(label).to(device)
             emission, answer = model.judge(*met, inputs[1] != 0)
-            if guide is None or is_log or not is_mined and rng.random() > max(LEAST_TAUGHT, 1 - progress):
+            taught = guide is not None and not is_log and (is_mined or rng.random() < max(LEAST_TAUGHT, 1 - progress))
+            if not taught:
                 loss = label_loss(model, emission, answer, label)
             else:
                 with torch.no_grad():

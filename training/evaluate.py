@@ -43,7 +43,8 @@ def score(model, documents, vocabulary):
     out = []
     for document in documents:
         for (_, label, kind), (emission, answer) in zip(document.questions, raw(model, document, vocabulary)):
-            out.append((document, kind, model.marginals(emission).numpy(), label, 1 / (1 + np.exp(-answer))))
+            marginal = model.marginals(emission, torch.from_numpy(document.parent.astype(np.int64))).numpy()
+            out.append((document, kind, marginal, label, 1 / (1 + np.exp(-answer))))
     model.train(was_training)
     return out
 

@@ -56,7 +56,7 @@ def golden(model, vocabulary):
             document.ask(question, [], "absent", vocabulary)
         for (ids, label, _), question, (emission, answer) in zip(document.questions, GOLDEN_QUESTIONS, evaluate.raw(model, document, vocabulary)):
             cases.append({"lines": lines, "question": question, "emission": [round(float(x), 6) for x in emission],
-                          "marginal": [round(float(x), 6) for x in model.marginals(emission.double())], "answer": round(answer, 6)})
+                          "marginal": [round(float(x), 6) for x in model.marginals(emission.double(), torch.from_numpy(document.parent.astype(np.int64)))], "answer": round(answer, 6)})
     return cases
 
 

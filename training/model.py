@@ -14,6 +14,10 @@ KERNEL_MEAN = (1.0, 0.9, 0.7, 0.5, 0.3, 0.1, -0.1)
 KERNEL_WIDTH = (0.03, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1)
 NEIGHBOURS = (0, 2, 6)  # lines each way over which a line's mean vector is compared with the question's
 DISTANCE_BUCKETS = 32   # each way
+RELATIONS = 6           # of a line to another in the tree of blocks
+DEEPEST = 12            # blocks within blocks
+ABOVE, BELOW = 0.2, 0.5 # weights of the enclosing line and of the best enclosed one, chosen on training windows
+CERTAIN = 6.0           # log-odds beyond are as good as certain
 
 
 def distance_bucket(n):
@@ -21,6 +25,46 @@ def distance_bucket(n):
     i = torch.arange(n)
     r = (i[None, :] - i[:, None]).float()
     return (torch.sign(r) * torch.floor(torch.log2(1 + r.abs()) * 4 + 0.5)).clamp(-DISTANCE_BUCKETS, DISTANCE_BUCKETS).long() + DISTANCE_BUCKETS
+
+
+def lean(log_odds, parent):
+    """A line leans on the one that encloses it, and that one on the best of those it encloses. Both [n]; a line at the top is its own parent."""
+    sure = log_odds.clamp(-CERTAIN, CERTAIN)
+    under = sure + ABOVE * (sure[parent] - sure)
+    inside = parent != torch.arange(len(parent))
+    best = torch.full_like(under, -float("inf")).scatter_reduce(0, parent[inside], under[inside], "amax")
+    return under + BELOW * torch.where(best > -float("inf"), best - under, 0)
+
+
+def relations(parent):
+    """[RELATIONS, n, n] of 0 and 1: is line j, for line i, itself; the line that encloses it; one further out; beside it in the same block;
+    one that it encloses; one further in? A line at the top is its own parent."""
+    n = len(parent)
+    i = torch.arange(n, device=parent.device)
+    out = torch.zeros(RELATIONS, n, n, device=parent.device)
+    out[0, i, i] = 1
+    up = parent
+    for step in range(DEEPEST):
+        inside = up != i if step == 0 else (up != before)
+        if not inside.any():
+            break
+        out[min(step, 1) + 1, i[inside], up[inside]] = 1
+        out[min(step, 1) + 4, up[inside], i[inside]] = 1
+        before, up = up, parent[up]
+    out[3] = (parent[:, None] == parent[None, :]) & (parent != i)[:, None] & (parent != i)[None, :]
+    out[3, i, i] = 0
+    return out
+
+
+def shared_words(tokens):
+    """[n, n] cosine of the lines' subtokens, each weighted by how rare it is in this text: lines that use what another defines."""
+    n = len(tokens)
+    real = tokens != 0
+    words, which = tokens[real].unique(return_inverse=True)
+    bag = torch.zeros(n, len(words), device=tokens.device)
+    bag[torch.nonzero(real)[:, 0], which] = 1
+    bag = unit(bag * torch.log(n / bag.sum(0)))
+    return (bag @ bag.T).fill_diagonal_(0)
 
 
 def unit(x):
@@ -96,13 +140,14 @@ class Skimmer(nn.Module):
         self.question, self.position = nn.Linear(d, D), nn.Parameter(torch.randn(QUESTION_TOKENS, D) * 0.02)
         self.blocks = nn.ModuleList([Block(D, heads) for _ in range(layers)])
         self.distance = nn.Parameter(torch.zeros(heads, 2 * DISTANCE_BUCKETS + 1))
+        self.relation, self.shared = nn.Parameter(torch.zeros(heads, RELATIONS)), nn.Parameter(torch.zeros(heads, 1))
         self.norm, self.emission, self.answer = nn.LayerNorm(D), nn.Linear(D, 1), nn.Linear(2 * D, 1)
         self.transition = nn.Parameter(torch.tensor([[1.0, -1.0], [-1.0, 1.0]]))  # [from, to]; 0 drop, 1 keep
         self.ends = nn.Parameter(torch.zeros(2, 2))  # start, end
 
     def forward(self, tokens, questions, question_idf, features, parent):
         """tokens [n, t], questions and question_idf [b, q], features [b, n, FEATURES + LEXICAL], parent [n] -> emission [b, n], answer [b]"""
-        return self.judge(*self.meet(tokens, questions, question_idf, features, parent), questions != 0)
+        return self.judge(*self.meet(tokens, questions, question_idf, features, parent), questions != 0, self.bias(tokens, parent))
 
     def meet(self, tokens, questions, question_idf, features, parent):
         """What each line has to do with each question [b, n, D], and the questions [b, q, D]."""
@@ -138,9 +183,15 @@ class Skimmer(nn.Module):
         x = self.input(torch.cat([own, asked, own * about, up, torch.stack(kernels + cosines, -1), features], -1))
         return x, self.question(hq) + self.position[:questions.shape[1]]
 
-    def judge(self, x, question, real_q):
+    def bias(self, tokens, parent):
+        """What is added to the attention of line i to line j in each head: [heads, n, n], from their distance, place in the tree and words."""
+        n = len(parent)
+        known = torch.cat([relations(parent), shared_words(tokens).unsqueeze(0)])
+        learnt = torch.cat([self.relation, self.shared], 1) @ known.flatten(1)
+        return self.distance[:, distance_bucket(n).to(parent.device)] + learnt.view(-1, n, n)
+
+    def judge(self, x, question, real_q, bias):
         """Lines read each other and the question [b, q, D], of which `real_q` is no padding -> emission [b, n], answer [b]"""
-        bias = self.distance[:, distance_bucket(x.shape[1]).to(x.device)].unsqueeze(0)
         question_bias = torch.zeros(real_q.shape, device=x.device).masked_fill(~real_q, -1e4)[:, None, None, :]
         with torch.autocast(x.device.type, torch.bfloat16, enabled=self.training):
             for block in self.blocks:
@@ -171,8 +222,8 @@ class Skimmer(nn.Module):
         return (self.crf_scores(emission, everything) - self.crf_scores(emission, known)) / (label >= 0).sum(1).clamp(min=1)
 
     @torch.no_grad()
-    def marginals(self, emission):
-        """Probability that each line is kept, by forward-backward. emission [n] -> [n]"""
+    def marginals(self, emission, parent):
+        """Probability that each line is kept: forward-backward, then what the tree of blocks says. emission [n], parent [n] -> [n]"""
         unary = torch.stack([-emission / 2, emission / 2], -1)
         n = len(unary)
         a, b = [self.ends[0] + unary[0]], [self.ends[1]]
@@ -181,7 +232,7 @@ class Skimmer(nn.Module):
         for i in range(n - 1, 0, -1):
             b.append((self.transition + (unary[i] + b[-1]).unsqueeze(0)).logsumexp(1))
         total = torch.stack(a) + torch.stack(b[::-1])
-        return total.softmax(-1)[:, 1]
+        return lean(total[:, 1] - total[:, 0], parent).sigmoid()
 
 
 def student(vocabulary_size):

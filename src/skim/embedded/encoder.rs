@@ -13,6 +13,7 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use super::Config;
+use super::bias::Neighbours;
 use super::text::{Document, FEATURES, LEXICAL};
 
 /// Kernel pooling (K-NRM, arXiv 1706.06613): soft counts of matches at these cosine similarities; the first one is the exact match.
@@ -55,6 +56,8 @@ pub struct Encoded {
     pub lines: Tensor,
     /// (Q, d)
     pub question: Tensor,
+    /// How its lines stand to each other.
+    pub neighbours: Neighbours,
 }
 
 /// Subtokens in order, as rows of the distinct ones.
@@ -160,10 +163,11 @@ impl Encoder {
             },
         );
         let cosines = cosines(&total, &hq, d);
+        let parent: Vec<usize> =
+            window.clone().map(|line| document.parent[line].checked_sub(window.start).unwrap_or(line - window.start)).collect();
         let mut out = Vec::with_capacity(n * Self::output_width(d));
         for (i, position) in window.clone().enumerate() {
-            let parent = document.parent[position];
-            let up = if parent < window.start { i } else { parent - window.start };
+            let up = parent[i];
             let own = &line[i * d..][..d];
             out.extend_from_slice(own);
             out.extend_from_slice(&towards[i * d..][..d]);
@@ -176,6 +180,7 @@ impl Encoder {
         Ok(Encoded {
             lines: Tensor::from_vec(out, (n, Self::output_width(d)), &Device::Cpu)?,
             question: Tensor::from_vec(hq, (q, d), &Device::Cpu)?,
+            neighbours: Neighbours::new(&parent, lines.starts.windows(2).map(|span| &lines.rows[span[0]..span[1]]), distinct.len()),
         })
     }
 }

@@ -1,14 +1,16 @@
 //! The default skimmer: a few million parameters inside the binary, on the CPU.
 //!
 //! [`text`] turns lines into numbers, [`encoder`] into one vector a line that says how it meets the question, [`model`] lets the lines
-//! read each other, and [`crf`] turns their scores into probabilities of coherent runs. The trainer is in `training/`; a golden test
-//! holds the two together.
+//! read each other, [`crf`] turns their scores into those of coherent runs, and [`tree`] lets headers and what they enclose lean on each
+//! other. The trainer is in `training/`; a golden test holds the two together.
 
+pub mod bias;
 pub mod crf;
 pub mod encoder;
 pub mod model;
 pub mod softmax;
 pub mod text;
+pub mod tree;
 
 use std::sync::OnceLock;
 
@@ -70,6 +72,8 @@ pub struct Raw {
     pub emission: Vec<f32>,
     /// Log-odds that anything answers.
     pub answer: f32,
+    /// The line that encloses each line, itself at the top.
+    pub parent: Vec<usize>,
 }
 
 impl Embedded {
@@ -93,7 +97,7 @@ impl Embedded {
                 Ok((window.start, emission, answer))
             })
             .collect::<Result<Vec<_>, SkimError>>()?;
-        let mut raw = Raw { emission: vec![0.0; lines.len()], answer: f32::NEG_INFINITY };
+        let mut raw = Raw { emission: vec![0.0; lines.len()], answer: f32::NEG_INFINITY, parent: document.parent };
         for (i, (start, emission, answer)) in parts.into_iter().enumerate() {
             let skip = if i == 0 { 0 } else { OVERLAP / 2 };
             raw.emission[start + skip..start + emission.len()].copy_from_slice(&emission[skip..]);
@@ -112,8 +116,9 @@ impl Skimmer for Embedded {
     fn skim(&self, lines: &[&str], question: &str, cancel: &CancellationToken) -> Result<LineScores, SkimError> {
         let raw = self.raw(lines, question, cancel)?;
         let loaded = self.loaded()?;
-        let answer = 1.0 / (1.0 + (-raw.answer).exp());
-        Ok(LineScores { keep: loaded.crf.marginals(&raw.emission), answer, thresholds: loaded.thresholds })
+        let probability = |log_odds: f32| 1.0 / (1.0 + (-log_odds).exp());
+        let keep = tree::lean(&loaded.crf.log_odds(&raw.emission), &raw.parent).into_iter().map(probability).collect();
+        Ok(LineScores { keep, answer: probability(raw.answer), thresholds: loaded.thresholds })
     }
 
     fn warm_up(&self) {

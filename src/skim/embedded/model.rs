@@ -2,16 +2,16 @@
 //!
 //! Names and arithmetic are those of `training/model.py`. Shapes: N lines, Q question subtokens, D line width, H heads.
 
-use candle_core::{D, Device, Result, Tensor};
+use candle_core::{D, Result, Tensor};
 use candle_nn::{LayerNorm, Module, VarBuilder, layer_norm};
 use rayon::prelude::*;
 
+use super::Config;
+use super::bias::Bias;
 use super::encoder::{Encoded, Encoder};
 use super::softmax::Softmax;
 use super::text::QUESTION_TOKENS;
-use super::{Config, WINDOW};
 
-const DISTANCE_BUCKETS: usize = 32; // each way
 /// Rows that are worth a task of their own.
 const SMALLEST_PART: usize = 48;
 
@@ -44,8 +44,7 @@ pub struct LineModel {
     /// (QUESTION_TOKENS, D)
     position: Tensor,
     blocks: Vec<Block>,
-    /// (H, WINDOW, WINDOW): the learnt bias for the distance between two lines.
-    bias: Tensor,
+    bias: Bias,
     norm: LayerNorm,
     emission: Linear,
     answer: Linear,
@@ -127,7 +126,7 @@ impl LineModel {
             question: Linear::new(config.embedding, width, vb.pp("question"))?,
             position: vb.get((QUESTION_TOKENS, width), "position")?,
             blocks: (0..config.layers).map(|i| Block::new(width, heads, vb.pp("blocks").pp(i))).collect::<Result<_>>()?,
-            bias: distance_bias(&vb.get((heads, 2 * DISTANCE_BUCKETS + 1), "distance")?)?,
+            bias: Bias::new(heads, vb)?,
             norm: layer_norm(width, 1e-5, vb.pp("norm"))?,
             emission: Linear::new(width, 1, vb.pp("emission"))?,
             answer: Linear::new(2 * width, 1, vb.pp("answer"))?,
@@ -141,8 +140,8 @@ impl LineModel {
         let ranges: Vec<(usize, usize)> = (0..n).step_by(size).map(|start| (start, size.min(n - start))).collect();
         let question = self.question.forward(&encoded.question)?;
         let question = (&question + self.position.narrow(0, 0, question.dim(0)?)?)?;
-        let bias = |(start, size)| self.bias.narrow(1, start, size)?.narrow(2, 0, n)?.contiguous();
-        let bias: Vec<Tensor> = ranges.par_iter().map(|range| bias(*range)).collect::<Result<_>>()?;
+        let bias = |(start, size): &(usize, usize)| self.bias.rows(&encoded.neighbours, *start..start + size);
+        let bias: Vec<Tensor> = ranges.par_iter().map(bias).collect::<Result<_>>()?;
         let input = |(start, size)| self.input.forward(&encoded.lines.narrow(0, start, size)?);
         let mut x: Vec<Tensor> = ranges.par_iter().map(|range| input(*range)).collect::<Result<_>>()?;
         for block in &self.blocks {
@@ -153,20 +152,4 @@ impl LineModel {
         let answer = self.answer.forward(&summary)?.flatten_all()?.to_vec1::<f32>()?[0];
         Ok((self.emission.forward(&x)?.flatten_all()?.to_vec1()?, answer))
     }
-}
-
-/// Spreads (H, 2 DISTANCE_BUCKETS + 1) over the line pairs of a full window: logarithmic buckets, signed.
-fn distance_bias(distance: &Tensor) -> Result<Tensor> {
-    let most = DISTANCE_BUCKETS as f32;
-    let bucket = |apart: usize| ((1.0 + apart as f32).log2() * 4.0 + 0.5).floor().min(most) as usize;
-    let buckets: Vec<usize> = (0..WINDOW).map(bucket).collect();
-    let mut out = Vec::new();
-    for head in distance.to_vec2::<f32>()? {
-        for i in 0..WINDOW {
-            out.extend(
-                (0..WINDOW).map(|j| if j >= i { head[DISTANCE_BUCKETS + buckets[j - i]] } else { head[DISTANCE_BUCKETS - buckets[i - j]] }),
-            );
-        }
-    }
-    Tensor::from_vec(out, (distance.dim(0)?, WINDOW, WINDOW), &Device::Cpu)
 }

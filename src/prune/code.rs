@@ -13,6 +13,8 @@ use crate::skim::LineScores;
 const LONGEST_OUTLINE: usize = 60;
 /// Last lines that its outline has.
 const LAST: usize = 5;
+/// Likeliest lines shown with an outline, at most.
+const LIKELIEST: usize = 12;
 
 /// Lines of a file.
 pub struct Code<'a> {
@@ -77,6 +79,30 @@ impl<'a> Code<'a> {
         }
         out
     }
+
+    /// Headers of definitions, or what comes closest to them.
+    fn headers(&self) -> Vec<bool> {
+        if let Syntax::Grammar(language) = self.syntax
+            && let Some(tree) = self.tree(language)
+        {
+            let outline = structure::outline(tree, self.lines.len());
+            if outline.contains(&true) {
+                return outline;
+            }
+        }
+        // Headings in Markdown; elsewhere the least indented lines that others stand under, and the end, where logs and tables sum up
+        let parents = self.parents();
+        let mut kept = vec![false; self.lines.len()];
+        let heads = parents.iter().flatten().filter(|line| parents[**line].is_none() || self.syntax == Syntax::Markdown);
+        heads.for_each(|line| kept[*line] = true);
+        let surplus: Vec<_> = (0..kept.len()).filter(|i| kept[*i]).skip(LONGEST_OUTLINE).collect();
+        surplus.into_iter().for_each(|i| kept[i] = false);
+        if self.syntax == Syntax::Indentation || !kept.contains(&true) {
+            let end = kept.len();
+            kept[end.saturating_sub(LAST)..].fill(true);
+        }
+        kept
+    }
 }
 
 impl Material for Code<'_> {
@@ -102,26 +128,13 @@ impl Material for Code<'_> {
         }
     }
 
-    fn outline(&self, _: &LineScores) -> Vec<bool> {
-        if let Syntax::Grammar(language) = self.syntax
-            && let Some(tree) = self.tree(language)
-        {
-            let outline = structure::outline(tree, self.lines.len());
-            if outline.contains(&true) {
-                return outline;
-            }
-        }
-        // Headings in Markdown; elsewhere the least indented lines that others stand under, and the end, where logs and tables sum up
-        let parents = self.parents();
-        let mut kept = vec![false; self.lines.len()];
-        let heads = parents.iter().flatten().filter(|line| parents[**line].is_none() || self.syntax == Syntax::Markdown);
-        heads.for_each(|line| kept[*line] = true);
-        let surplus: Vec<_> = (0..kept.len()).filter(|i| kept[*i]).skip(LONGEST_OUTLINE).collect();
-        surplus.into_iter().for_each(|i| kept[i] = false);
-        if self.syntax == Syntax::Indentation || !kept.contains(&true) {
-            let end = kept.len();
-            kept[end.saturating_sub(LAST)..].fill(true);
-        }
+    /// The headers, and the likeliest lines all the same: a wrong "none" would cost another call.
+    fn outline(&self, scores: &LineScores) -> Vec<bool> {
+        let mut kept = self.headers();
+        let mut likely: Vec<usize> =
+            (0..kept.len()).filter(|line| self.can_pick(*line) && scores.keep[*line] >= scores.thresholds.strict).collect();
+        likely.sort_by(|a, b| scores.keep[*b].total_cmp(&scores.keep[*a]).then(a.cmp(b)));
+        likely.into_iter().take(LIKELIEST).for_each(|line| kept[line] = true);
         kept
     }
 

@@ -155,7 +155,8 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
     let mut notes = Vec::new();
     match status {
         Status::Unanswered if lines == 1 => notes.push("this line does not seem to answer the question.".to_owned()),
-        Status::Unanswered => notes.push(format!("nothing in these {lines} lines seems to answer the question; this is their outline.")),
+        Status::Unanswered => notes
+            .push(format!("nothing in these {lines} lines seems to answer the question; this is their outline, with the likeliest lines.")),
         Status::Failed(error) => notes.push(format!("the skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string()))),
         Status::Pruned => notes.push(format!("{} of {lines} lines.", body.shown)),
         Status::Exact if body.stopped => notes.push(format!("{} of {lines} lines.", body.shown)),

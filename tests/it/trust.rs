@@ -204,13 +204,19 @@ fn a_text_that_does_not_answer_gets_its_outline_and_a_plain_word() {
     let file: String = (0..30).map(|i| format!("def function_{i}(x):\n{body}\n")).collect();
     std::fs::write(root.path().join("a.py"), &file).expect("written");
     let view = read(&session(root.path(), Told(vec![0.0], 0.1), 20_000), "a.py", Some("Where is the moon?"), None);
-    assert!(view.starts_with("a.py: nothing in these 150 lines seems to answer the question; this is their outline."), "{view}");
-    let pieces = understand(&view);
-    partition(&pieces, &file);
-    let shown: Vec<_> =
-        pieces.iter().filter_map(|piece| if let Piece::Line(_, text) = piece { Some(text.as_str()) } else { None }).collect();
-    assert_eq!(shown.len(), 30);
-    assert!(shown.iter().all(|line| line.starts_with("def ")), "{shown:?}");
+    assert!(view.starts_with("a.py: nothing in these 150 lines seems to answer the question; this is their outline"), "{view}");
+    let shown = |view: &str| -> Vec<String> {
+        let pieces = understand(view);
+        partition(&pieces, &file);
+        pieces.into_iter().filter_map(|piece| if let Piece::Line(_, text) = piece { Some(text.to_string()) } else { None }).collect()
+    };
+    let headers = shown(&view);
+    assert_eq!(headers.len(), 30);
+    assert!(headers.iter().all(|line| line.starts_with("def ")), "{headers:?}");
+    // Lines that stand out are not hidden by a "none".
+    let told = Told(vec![0.0, 0.0, 0.99, 0.0, 0.0], 0.1);
+    let likely = shown(&read(&session(root.path(), told, 20_000), "a.py", Some("Where is the moon?"), None));
+    assert_eq!(likely.iter().filter(|line| line.starts_with("    b = 2")).count(), 12, "{likely:?}");
 }
 
 proptest! {

@@ -56,6 +56,11 @@ def relations(parent):
     return out
 
 
+def places(tokens, parent):
+    """[RELATIONS + 1, n, n]: how line j stands to line i in the tree, and the words they share."""
+    return torch.cat([relations(parent), shared_words(tokens).unsqueeze(0)])
+
+
 def shared_words(tokens):
     """[n, n] cosine of the lines' subtokens, each weighted by how rare it is in this text: lines that use what another defines."""
     n = len(tokens)
@@ -147,7 +152,7 @@ class Skimmer(nn.Module):
 
     def forward(self, tokens, questions, question_idf, features, parent):
         """tokens [n, t], questions and question_idf [b, q], features [b, n, FEATURES + LEXICAL], parent [n] -> emission [b, n], answer [b]"""
-        return self.judge(*self.meet(tokens, questions, question_idf, features, parent), questions != 0, self.bias(tokens, parent))
+        return self.judge(*self.meet(tokens, questions, question_idf, features, parent), questions != 0, self.bias(places(tokens, parent)))
 
     def meet(self, tokens, questions, question_idf, features, parent):
         """What each line has to do with each question [b, n, D], and the questions [b, q, D]."""
@@ -183,12 +188,11 @@ class Skimmer(nn.Module):
         x = self.input(torch.cat([own, asked, own * about, up, torch.stack(kernels + cosines, -1), features], -1))
         return x, self.question(hq) + self.position[:questions.shape[1]]
 
-    def bias(self, tokens, parent):
-        """What is added to the attention of line i to line j in each head: [heads, n, n], from their distance, place in the tree and words."""
-        n = len(parent)
-        known = torch.cat([relations(parent), shared_words(tokens).unsqueeze(0)])
+    def bias(self, known):
+        """What is added to the attention of line i to line j in each head: [heads, n, n], from their distance and their `places`."""
+        n = known.shape[-1]
         learnt = torch.cat([self.relation, self.shared], 1) @ known.flatten(1)
-        return self.distance[:, distance_bucket(n).to(parent.device)] + learnt.view(-1, n, n)
+        return self.distance[:, distance_bucket(n).to(known.device)] + learnt.view(-1, n, n)
 
     def judge(self, x, question, real_q, bias):
         """Lines read each other and the question [b, q, D], of which `real_q` is no padding -> emission [b, n], answer [b]"""

@@ -38,21 +38,24 @@ def record(row, question, lines, keep, **more):
             "lines": lines, "keep": keep, **more}
 
 
+def write_windows(file, row, lines, index):
+    for question in row["questions"]:
+        file.write(json.dumps(record(row, question, lines, [index[n] for n in numbers(question["keep"])])) + "\n")
+
+
 def main():
     work, cache, out = map(pathlib.Path, sys.argv[1:4])
     out.mkdir(parents=True, exist_ok=True)
     with (out / "windows.jsonl").open("w") as windows, (out / "whole-files.jsonl").open("w") as whole:
         for row, lines, index, text in labelled(LABELS, cache):
-            for question in row["questions"]:
-                windows.write(json.dumps(record(row, question, lines, [index[n] for n in numbers(question["keep"])])) + "\n")
+            write_windows(windows, row, lines, index)
             if SHORTEST <= len(text) <= LONGEST:
                 for question in row["questions"]:
                     if question["keep"]:
                         whole.write(json.dumps(record(row, question, text, [n - 1 for n in numbers(question["keep"])])) + "\n")
     with (out / "search.jsonl").open("w") as search:
         for row, lines, index, _ in labelled([HERE / "labels" / "search.jsonl"], cache):
-            for question in row["questions"]:
-                search.write(json.dumps(record(row, question, lines, [index[n] for n in numbers(question["keep"])])) + "\n")
+            write_windows(search, row, lines, index)
     rows = [row for row in map(json.loads, (work / "mined.jsonl").open())
             if row["package"] in VALIDATION and SHORTEST <= len(row["lines"]) <= LONGEST and row["kinds"][0] == "comment"]
     random.Random(1).shuffle(rows)

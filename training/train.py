@@ -26,7 +26,7 @@ import torch.nn.functional as F
 
 import evaluate
 from data import by_package, labelled_sample, load_labels, load_mined, log_sample, mined_sample, tensors
-from model import student
+from model import places, student
 from teacher import teacher
 from text import FEATURES, LEXICAL, Vocabulary
 
@@ -150,12 +150,12 @@ def main():
     leave_out(model, args.without)
     model.to(device)
     encoder = list(model.encoder.parameters())
-    places = [model.relation, model.shared]  # added to attention as they are, so they have further to go than weights
+    biases = [model.relation, model.shared]  # added to attention as they are, so they have further to go than weights
     old = [p for n, p in model.named_parameters() if n in inherited and n not in ("relation", "shared")]
     rest = [p for n, p in model.named_parameters() if n not in inherited | {"relation", "shared"} and not n.startswith("encoder.")]
     encoder_rate = args.encoder_rate or (3e-4 if is_student else 6e-5) * (1 if guide is None else 2)
     groups = [{"params": encoder, "base": encoder_rate, "weight_decay": 0.01}, {"params": rest, "base": args.rate, "weight_decay": 0.03},
-              {"params": places, "base": 10 * args.rate, "weight_decay": 0.0},
+              {"params": biases, "base": 10 * args.rate, "weight_decay": 0.0},
               {"params": old, "base": args.rate / 2, "weight_decay": 0.03, "ramp": RAMP}]
     optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=args.rate, betas=(0.9, 0.98), fused=True)
     state, average = {"step": 0, "spent": 0.0, "log": []}, None
@@ -203,14 +203,15 @@ def main():
                 document, questions, label, start, end = labelled_sample(labelled, labelled_packages, rng)
             inputs = [x.to(device) for x in tensors(document, questions, vocabulary, start, end)]
             met, label = model.meet(*inputs), torch.from_numpy(label).to(device)
-            emission, answer = model.judge(*met, inputs[1] != 0, model.bias(inputs[0], inputs[4]))
+            known = places(inputs[0], inputs[4])
+            emission, answer = model.judge(*met, inputs[1] != 0, model.bias(known))
             taught = guide is not None and not is_log and (is_mined or rng.random() < max(LEAST_TAUGHT, 1 - progress))
             if not taught:
                 loss = label_loss(model, emission, answer, label)
             else:
                 with torch.no_grad():
                     wanted = guide.meet(*inputs)
-                    judged = guide.judge(*wanted, inputs[1] != 0, guide.bias(inputs[0], inputs[4]))
+                    judged = guide.judge(*wanted, inputs[1] != 0, guide.bias(known))
                 loss = teacher_loss(emission, answer, *judged)
                 if not is_mined:
                     loss = (1 - HARD) * loss + HARD * label_loss(model, emission, answer, label)

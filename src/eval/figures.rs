@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{Label, Outcome};
+use crate::skim::best_first;
 
 /// Shares of the lines kept at which recall is given.
 pub const KEEP_RATES: [f64; 4] = [0.1, 0.2, 0.3, 0.4];
@@ -119,8 +120,7 @@ impl Outcome {
 
     /// The share of the answer's lines among the best-scored `rate` of the lines that count, at least one.
     pub fn recall_at(&self, rate: f64) -> f64 {
-        let mut order: Vec<usize> = (0..self.labels.len()).filter(|i| self.labels[*i] != Label::Either).collect();
-        order.sort_by(|a, b| self.scores[*b].total_cmp(&self.scores[*a]).then(a.cmp(b)));
+        let order = best_first(&self.scores, (0..self.labels.len()).filter(|i| self.labels[*i] != Label::Either));
         let kept = ((order.len() as f64 * rate) as usize).max(1).min(order.len());
         let found = order[..kept].iter().filter(|i| self.labels[**i] == Label::Keep).count();
         let all = order.iter().filter(|i| self.labels[**i] == Label::Keep).count();

@@ -7,7 +7,7 @@ use tree_sitter::Tree;
 use super::language::Language;
 use super::select::is_structural;
 use super::{Material, render, structure};
-use crate::skim::LineScores;
+use crate::skim::{LineScores, best_first};
 
 /// Outline entries of a text without grammar, at most.
 const LONGEST_OUTLINE: usize = 60;
@@ -131,10 +131,8 @@ impl Material for Code<'_> {
     /// The headers, and the likeliest lines all the same: a wrong "none" would cost another call.
     fn outline(&self, scores: &LineScores) -> Vec<bool> {
         let mut kept = self.headers();
-        let mut likely: Vec<usize> =
-            (0..kept.len()).filter(|line| self.can_pick(*line) && scores.keep[*line] >= scores.thresholds.strict).collect();
-        likely.sort_by(|a, b| scores.keep[*b].total_cmp(&scores.keep[*a]).then(a.cmp(b)));
-        likely.into_iter().take(LIKELIEST).for_each(|line| kept[line] = true);
+        let likely = (0..kept.len()).filter(|line| self.can_pick(*line) && scores.keep[*line] >= scores.thresholds.strict);
+        best_first(&scores.keep, likely).into_iter().take(LIKELIEST).for_each(|line| kept[line] = true);
         kept
     }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::render::{LONGEST_LINE, MARKER, cut_line};
 use super::{Decision, Material, Piece, pieces};
 use crate::error::{count, shorten};
-use crate::skim::LineScores;
+use crate::skim::{LineScores, best_first};
 
 /// Files named in one gap; the rest are counted.
 const NAMED: usize = 20;
@@ -146,11 +146,10 @@ impl Results {
             Decision::Partial(kept) | Decision::Unanswered(kept) => kept,
             Decision::Whole | Decision::Failed(_) => &all,
         };
-        if matches!(decision, Decision::Whole) && failed == 0 {
-            let whole = self.page(&all, most);
-            if whole.gaps == 0 && whole.length <= most {
-                return whole.body;
-            }
+        let whole = self.page(&all, most);
+        let whole_fits = whole.gaps == 0 && whole.length <= most;
+        if matches!(decision, Decision::Whole) && failed == 0 && whole_fits {
+            return whole.body;
         }
         let page = self.page(kept, room(most));
         let (matches, files) = (count(self.matches(), "match"), count(self.files.len(), "file"));
@@ -169,8 +168,7 @@ impl Results {
             notes.push_str(&format!(" {} could not be read as text.", count(failed, "file")));
         }
         if page.gaps > 0 {
-            let whole = self.page(&all, most);
-            let way = match whole.gaps == 0 && whole.length <= most {
+            let way = match whole_fits {
                 true => "the same search without a question shows them",
                 false => "a narrower search (path, glob, a longer pattern) shows them",
             };
@@ -222,8 +220,7 @@ impl Material for Rows<'_> {
 
     /// The likeliest matches: a wrong "none" would cost another call.
     fn outline(&self, scores: &LineScores) -> Vec<bool> {
-        let mut best: Vec<usize> = (0..self.lines.len()).filter(|line| self.can_pick(*line)).collect();
-        best.sort_by(|a, b| scores.keep[*b].total_cmp(&scores.keep[*a]).then(a.cmp(b)));
+        let best = best_first(&scores.keep, (0..self.lines.len()).filter(|line| self.can_pick(*line)));
         let mut kept = vec![false; self.lines.len()];
         best.into_iter().take(LIKELIEST).for_each(|line| kept[line] = true);
         self.complete(&mut kept);

@@ -1,5 +1,7 @@
 //! Which lines the scores pick: by threshold, and by a higher one where the view would not fit.
 
+use crate::skim::best_first;
+
 /// Lines picked at least, when the text answers but fewer lines reach the threshold: an answer is never empty, nor a lone header.
 const FALLBACK: usize = 5;
 /// A gap whose text is this short, in characters, costs no more than its marker: `⋮ 120-347` takes 7 o200k and 8 cl100k tokens.
@@ -14,8 +16,7 @@ pub fn select(
     complete: impl Fn(&mut [bool]),
     fits: impl Fn(&[bool]) -> bool,
 ) -> Vec<bool> {
-    let mut order: Vec<usize> = (0..pickable.len()).filter(|i| pickable[*i]).collect();
-    order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
+    let order = best_first(scores, (0..pickable.len()).filter(|i| pickable[*i]));
     let above = order.iter().take_while(|i| scores[**i] >= threshold).count();
     let picked = above.max(FALLBACK).min(order.len());
     let pick = |count: usize| flags(pickable.len(), &order[..count]);

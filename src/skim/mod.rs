@@ -92,6 +92,13 @@ pub trait Skimmer: Send + Sync {
     fn warm_up(&self) {}
 }
 
+/// Some lines, the best-scored first; of equals the earlier one.
+pub fn best_first(scores: &[f32], lines: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut order: Vec<usize> = lines.collect();
+    order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
+    order
+}
+
 /// Runs a skimmer so that neither a panic nor an unusable score gets out of it.
 pub fn skim_safely(skimmer: &dyn Skimmer, lines: &[&str], question: &str, cancel: &CancellationToken) -> Result<LineScores, SkimError> {
     let call = std::panic::AssertUnwindSafe(|| skimmer.skim(lines, question, cancel));

@@ -31,7 +31,7 @@ pub fn run<R: Read>(session: &Session, request: Request<R>, call: &Call<'_>) -> 
     let text = decode_anything(bytes);
     let too_many = text.len().saturating_sub(LONGEST_SKIMMED);
     let total = Some(dropped + text.len());
-    let text = if too_many == 0 { text } else { text.without_first(too_many) };
+    let text = if too_many == 0 { text } else { text.part(too_many..text.len()) };
     let excerpt = Excerpt { text, first: dropped + too_many, total };
     session.show(&request.name, &excerpt, Some(&question), "sed -n A,Bp on a saved copy (tee) shows them", &call.cancel)
 }
@@ -42,8 +42,8 @@ fn last_lines(mut input: impl Read) -> io::Result<(Vec<u8>, usize)> {
     loop {
         let read = input.by_ref().take(LARGEST).read_to_end(&mut kept)?;
         if let Some(surplus) = kept.len().checked_sub(LARGEST as usize).filter(|surplus| *surplus > 0) {
-            let end = memchr::memchr(b'\n', &kept[surplus - 1..]).map_or(kept.len(), |newline| surplus + newline);
-            let end = if end == kept.len() { surplus } else { end };
+            let line_end = memchr::memchr(b'\n', &kept[surplus - 1..]).map(|newline| surplus + newline);
+            let end = line_end.filter(|end| *end < kept.len()).unwrap_or(surplus);
             dropped += memchr::memchr_iter(b'\n', &kept[..end]).count();
             kept.drain(..end);
         }

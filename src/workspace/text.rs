@@ -53,9 +53,10 @@ impl Text {
         range.map(|i| &self.content[self.starts[i]..self.starts[i + 1]]).collect()
     }
 
-    /// What follows the first `count` lines.
-    pub fn without_first(&self, count: usize) -> Self {
-        Self { decoded_from: self.decoded_from, ..Self::new(self.content[self.starts[count]..].to_owned()) }
+    /// The lines in a 0-based range as a text of their own.
+    pub fn part(&self, range: Range<usize>) -> Self {
+        let bytes = self.starts[range.start]..self.starts[range.end];
+        Self { decoded_from: self.decoded_from, ..Self::new(self.content[bytes].to_owned()) }
     }
 
     /// All of it.
@@ -103,7 +104,7 @@ pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>, cancel
         open.bytes = open.file.metadata().map_or(bytes.len() as u64, |m| m.len()); // it grew since it was opened
         return Err(needs_range(&open));
     }
-    let whole = decode(bytes).ok_or_else(|| Error::Binary { path: quote(&open.shown), bytes: open.bytes })?;
+    let whole = decode(bytes).map_err(|_| Error::Binary { path: quote(&open.shown), bytes: open.bytes })?;
     let total = whole.len();
     if from > total.max(1) {
         return Err(Error::BeyondEnd { path: quote(&open.shown), start: from, total });
@@ -111,8 +112,7 @@ pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>, cancel
     if from == 1 && end.is_none_or(|end| end >= total) {
         return Ok(Excerpt { text: whole, first: 0, total: Some(total) });
     }
-    let range = whole.starts[from - 1]..whole.starts[end.unwrap_or(total).min(total)];
-    let text = Text { decoded_from: whole.decoded_from, ..Text::new(whole.content[range].to_owned()) };
+    let text = whole.part(from - 1..end.unwrap_or(total).min(total));
     Ok(Excerpt { text, first: from - 1, total: Some(total) })
 }
 
@@ -164,7 +164,7 @@ fn read_range(mut open: OpenFile, from: usize, end: usize, cancel: &Cancellation
     if from > number {
         return Err(Error::BeyondEnd { path: quote(&open.shown), start: from, total: number });
     }
-    let decoded = decode(kept).ok_or_else(binary)?;
+    let decoded = decode(kept).map_err(|_| binary())?;
     let text = Text { decoded_from: marked.map(encoding_rs::Encoding::name).or(decoded.decoded_from), ..decoded };
     Ok(Excerpt { text, first: from - 1, total })
 }
@@ -197,30 +197,38 @@ pub fn decode_lenient(bytes: &[u8]) -> (String, Option<&'static str>) {
 
 /// Anything as text: what does not decode is replaced.
 pub fn decode_anything(bytes: Vec<u8>) -> Text {
-    let replaced = Text::new(String::from_utf8_lossy(&bytes).into_owned());
-    decode(bytes).unwrap_or(Text { decoded_from: Some("UTF-8 with bytes that are no text"), ..replaced })
+    decode(bytes).unwrap_or_else(|bytes| {
+        let replaced = Text::new(String::from_utf8_lossy(&bytes).into_owned());
+        Text { decoded_from: Some("UTF-8 with bytes that are no text"), ..replaced }
+    })
 }
 
-/// Text in UTF-8, in UTF-16 with or without a mark, or in what [`decode_lenient`] takes it for; `None` for what is not text.
-pub fn decode(bytes: Vec<u8>) -> Option<Text> {
+/// Text in UTF-8, in UTF-16 with or without a mark, or in what [`decode_lenient`] takes it for.
+///
+/// # Errors
+/// What is not text, as it came.
+pub fn decode(bytes: Vec<u8>) -> std::result::Result<Text, Vec<u8>> {
     let utf16 = utf16_mark(&bytes).or_else(|| unmarked_utf16(&bytes));
     if let Some(encoding) = utf16 {
         let (content, failed) = encoding.decode_with_bom_removal(&bytes);
-        return (!failed).then(|| Text { decoded_from: Some(encoding.name()), ..Text::new(content.into_owned()) });
+        if !failed {
+            return Ok(Text { decoded_from: Some(encoding.name()), ..Text::new(content.into_owned()) });
+        }
+        return Err(bytes);
     }
     if memchr::memchr(0, &bytes).is_some() {
-        return None;
+        return Err(bytes);
     }
     match String::from_utf8(bytes) {
-        Ok(content) => Some(Text::new(content)),
+        Ok(content) => Ok(Text::new(content)),
         Err(error) => {
             let bytes = error.into_bytes();
             let control = bytes.iter().filter(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace() && **byte != 0x1b).count();
             if control * CONTROL_SHARE > bytes.len() {
-                return None;
+                return Err(bytes);
             }
             let (content, decoded_from) = decode_lenient(&bytes);
-            Some(Text { decoded_from, ..Text::new(content) })
+            Ok(Text { decoded_from, ..Text::new(content) })
         }
     }
 }
@@ -256,8 +264,8 @@ mod tests {
         assert_eq!((latin.as_str(), latin.decoded_from), ("café\r\n", Some("Latin-1")));
         let broken = decode("✓ one\n✓ two\n".bytes().chain([0xff, b'\n']).collect()).expect("text");
         assert_eq!(broken.as_str(), "✓ one\n✓ two\n\u{fffd}\n");
-        assert!(decode(b"\x7fELF\0\0\0\x01".to_vec()).is_none());
-        assert!(decode(vec![0x80, 1, 2, 3, 4, 5, 6, 7]).is_none());
+        assert!(decode(b"\x7fELF\0\0\0\x01".to_vec()).is_err());
+        assert!(decode(vec![0x80, 1, 2, 3, 4, 5, 6, 7]).is_err());
     }
 
     proptest! {

@@ -30,46 +30,44 @@ pub struct Neighbours {
     lines: usize,
     /// What line j is to line i, at i * lines + j.
     relations: Vec<u8>,
-    /// The distinct subtokens of each line with their weights, a unit vector.
-    bags: Vec<Vec<(usize, f32)>>,
-    /// The lines that have each subtoken, with the same weights.
-    lines_with: Vec<Vec<(usize, f32)>>,
+    /// The distinct subtokens of each line, and the inverse length of their vector.
+    words: Vec<(Vec<usize>, f32)>,
+    /// The lines that have each subtoken, and the square of its weight.
+    lines_with: Vec<(Vec<usize>, f32)>,
 }
 
 impl Neighbours {
     /// `parent`: the line that encloses each line, itself at the top; `tokens`: the subtokens of each line as numbers below `distinct`.
     pub fn new<'a>(parent: &[usize], tokens: impl Iterator<Item = &'a [usize]>, distinct: usize) -> Self {
-        let mut lines_with: Vec<Vec<(usize, f32)>> = vec![Vec::new(); distinct];
+        let n = parent.len();
+        let mut words: Vec<(Vec<usize>, f32)> = vec![(Vec::new(), 0.0); n];
+        let mut lines_with: Vec<(Vec<usize>, f32)> = vec![(Vec::new(), 0.0); distinct];
         for (line, tokens) in tokens.enumerate() {
             for token in tokens {
-                if lines_with[*token].last().is_none_or(|(last, _)| *last != line) {
-                    lines_with[*token].push((line, 0.0));
+                let lines = &mut lines_with[*token].0;
+                if lines.last() != Some(&line) {
+                    lines.push(line);
+                    words[line].0.push(*token);
                 }
             }
         }
-        let n = parent.len();
-        let mut bags = vec![Vec::new(); n];
-        for (token, lines) in lines_with.iter().enumerate() {
-            let weight = (n as f32 / lines.len() as f32).ln();
-            lines.iter().for_each(|(line, _)| bags[*line].push((token, weight)));
+        for (lines, weight) in lines_with.iter_mut().filter(|(lines, _)| !lines.is_empty()) {
+            *weight = (n as f32 / lines.len() as f32).ln().powi(2);
         }
-        for bag in &mut bags {
-            let scale = 1.0 / (bag.iter().map(|(_, weight)| weight * weight).sum::<f32>() + 1e-6).sqrt();
-            bag.iter_mut().for_each(|(_, weight)| *weight *= scale);
+        for (words, scale) in &mut words {
+            *scale = 1.0 / (words.iter().map(|word| lines_with[*word].1).sum::<f32>() + 1e-6).sqrt();
         }
-        lines_with.iter_mut().for_each(Vec::clear);
-        for (line, bag) in bags.iter().enumerate() {
-            bag.iter().for_each(|(token, weight)| lines_with[*token].push((line, *weight)));
-        }
-        Self { lines: n, relations: relations(parent), bags, lines_with }
+        Self { lines: n, relations: relations(parent), words, lines_with }
     }
 
     /// Cosines of line `i` with each line.
     fn shared(&self, i: usize) -> Vec<f32> {
         let mut out = vec![0.0; self.lines];
-        for (token, weight) in &self.bags[i] {
-            self.lines_with[*token].iter().for_each(|(line, other)| out[*line] += weight * other);
+        let (words, scale) = &self.words[i];
+        for (lines, weight) in words.iter().map(|word| &self.lines_with[*word]) {
+            lines.iter().for_each(|line| out[*line] += weight);
         }
+        out.iter_mut().zip(&self.words).for_each(|(sum, (_, other))| *sum *= scale * other);
         out[i] = 0.0;
         out
     }

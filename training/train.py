@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import time
 
 # Large blocks go back to the system at every step by default; page faults then take half the time.
@@ -53,7 +54,9 @@ LONGEST_STEP = 5.0     # seconds counted at most for one step: a paused process 
 AVERAGE = 0.995        # of the weights that are evaluated and shipped, a step
 HARD = 0.5             # weight of the labels where there is a teacher
 LEAST_TAUGHT = 0.3     # share of labelled windows that the teacher is asked about at the end; all at the start, as it costs more than the student
+DOCUMENT = 0.2         # weight of "something here answers"
 LIKENESS = 0.5         # weight at the start of being like the teacher before the transformer over lines
+MATRIX = re.compile(r"^blocks\..*\.(qkv|out|cross_q|cross_kv|cross_out|up|down)\.weight$")  # those for Muon, which learns more from a step
 RAMP = 0.1             # share of the time over which what is the teacher's begins to learn
 
 
@@ -65,14 +68,14 @@ def label_loss(model, emission, answer, label):
     line = F.binary_cross_entropy_with_logits(emission, positive, reduction="none") * weight
     line = line.sum(1) / (weight.sum(1) + 1e-3)
     document = F.binary_cross_entropy_with_logits(answer, (positive.sum(1) > 0).float())
-    return (model.crf_loss(emission, label) + 0.5 * line).mean() + 0.1 * document
+    return (model.crf_loss(emission, label) + 0.5 * line).mean() + DOCUMENT * document
 
 
 def teacher_loss(emission, answer, wanted, wanted_answer):
     """The teacher's emissions, as probabilities and, so that ranks far from the threshold count too, as they are."""
     soft = F.binary_cross_entropy_with_logits(emission, wanted.sigmoid(), reduction="none")
     far = F.smooth_l1_loss(emission, wanted.clamp(-8, 8), reduction="none")
-    return (soft + 0.1 * far).mean() + 0.3 * F.binary_cross_entropy_with_logits(answer, wanted_answer.sigmoid())
+    return (soft + 0.1 * far).mean() + 2 * DOCUMENT * F.binary_cross_entropy_with_logits(answer, wanted_answer.sigmoid())
 
 
 def likeness_loss(own, theirs):
@@ -142,8 +145,6 @@ def main():
     guide, inherited = None, set()
     if is_student and not args.no_teacher:
         guide = load_average(teacher(vocabulary), args.work / "teacher.pt").to(device).train().requires_grad_(False)  # in bfloat16
-        for block in guide.blocks:
-            block.drop.p = 0.0
         inherited = inherit(model, guide)
     if args.stage == "teacher" and (args.work / "teacher-pretrain.pt").exists():
         load_average(model, args.work / "teacher-pretrain.pt")
@@ -152,17 +153,23 @@ def main():
     encoder = list(model.encoder.parameters())
     biases = [model.relation, model.shared]  # added to attention as they are, so they have further to go than weights
     old = [p for n, p in model.named_parameters() if n in inherited and n not in ("relation", "shared")]
-    rest = [p for n, p in model.named_parameters() if n not in inherited | {"relation", "shared"} and not n.startswith("encoder.")]
+    rest = [(n, p) for n, p in model.named_parameters() if n not in inherited | {"relation", "shared"} and not n.startswith("encoder.")]
+    matrices = [p for n, p in rest if MATRIX.search(n)]
+    rest = [p for n, p in rest if not MATRIX.search(n)]
     encoder_rate = args.encoder_rate or (3e-4 if is_student else 6e-5) * (1 if guide is None else 2)
     groups = [{"params": encoder, "base": encoder_rate, "weight_decay": 0.01}, {"params": rest, "base": args.rate, "weight_decay": 0.03},
               {"params": biases, "base": 10 * args.rate, "weight_decay": 0.0},
               {"params": old, "base": args.rate / 2, "weight_decay": 0.03, "ramp": RAMP}]
-    optimizer = torch.optim.AdamW([group for group in groups if group["params"]], lr=args.rate, betas=(0.9, 0.98), fused=True)
+    optimizers = [torch.optim.AdamW([group for group in groups if group["params"]], lr=args.rate, betas=(0.9, 0.98), fused=True)]
+    if matrices:
+        optimizers.append(torch.optim.Muon([{"params": matrices, "base": args.rate}], weight_decay=0.03, adjust_lr_fn="match_rms_adamw"))
     state, average = {"step": 0, "spent": 0.0, "log": []}, None
     checkpoint = args.work / f"{args.name or args.stage}.pt"
     if checkpoint.exists():
         saved = torch.load(checkpoint, map_location=device, weights_only=False)
-        model.load_state_dict(saved["model"]), optimizer.load_state_dict(saved["optimizer"])
+        model.load_state_dict(saved["model"])
+        for optimizer, its in zip(optimizers, saved["optimizers"], strict=True):
+            optimizer.load_state_dict(its)
         state, average = saved["state"], saved["average"]
         print(f"resumed at step {state['step']}, {state['spent'] / 60:.1f} minutes", flush=True)
     average = average or {n: p.clone() for n, p in model.state_dict().items()}
@@ -177,7 +184,7 @@ def main():
         evaluate.show(figures)
         state["log"].append({"minutes": state["spent"] / 60, "step": state["step"], "loss": running, **figures})
         partial = checkpoint.with_suffix(".partial")
-        torch.save({"model": model.state_dict(), "average": average, "optimizer": optimizer.state_dict(), "config": model.config, "state": state}, partial)
+        torch.save({"model": model.state_dict(), "average": average, "optimizers": [o.state_dict() for o in optimizers], "config": model.config, "state": state}, partial)
         partial.rename(checkpoint)
         checkpoint.with_suffix(".json").write_text(json.dumps(state["log"], indent=1))
 
@@ -188,9 +195,9 @@ def main():
         began = time.time()
         progress = state["spent"] / (args.minutes * 60)
         schedule = min(1, (state["step"] + 1) / WARM_UP) * max(0.02, 0.5 * (1 + np.cos(np.pi * progress)))
-        for group in optimizer.param_groups:
+        for group in (group for optimizer in optimizers for group in optimizer.param_groups):
             group["lr"] = group["base"] * schedule * min(1, progress / group["ramp"] if "ramp" in group else 1)
-        optimizer.zero_grad(set_to_none=True)
+        model.zero_grad()
         total = 0.0
         for _ in range(args.texts):
             roll, share = rng.random(), mined_share + (first_share - mined_share) * max(0, 1 - 2 * progress)
@@ -219,7 +226,8 @@ def main():
             (loss / args.texts).backward()
             total += loss.item() / args.texts
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        for optimizer in optimizers:
+            optimizer.step()
         state["step"] += 1
         decay = min(AVERAGE, (1 + state["step"]) / (10 + state["step"]))
         with torch.no_grad():

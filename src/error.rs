@@ -75,6 +75,14 @@ pub enum Error {
         /// Lines in the file.
         total: usize,
     },
+    /// The files of a model that cannot be used.
+    #[error("The model in {directory} cannot be used: {problem}.")]
+    Model {
+        /// Where its files are, quoted.
+        directory: String,
+        /// What is wrong and what to do.
+        problem: String,
+    },
     /// An argument that cannot be right whatever the file.
     #[error("{0}")]
     BadArgument(String),

@@ -24,6 +24,7 @@
 pub mod error;
 pub mod eval;
 pub mod prune;
+pub mod prune_protocol;
 pub mod server;
 pub mod skim;
 pub mod tools;

@@ -27,6 +27,6 @@ impl Skimmer for Bm25 {
         let document = Document::new(lines, question, embedded::vocabulary());
         let column = |index: usize| document.features.iter().map(move |row| row[FEATURES + index]);
         let answer = column(4).fold(0.0, f32::max);
-        Ok(LineScores { keep: column(self.column).collect(), answer, thresholds: THRESHOLDS })
+        Ok(LineScores { keep: column(self.column).collect(), answer, thresholds: THRESHOLDS, note: None })
     }
 }

@@ -5,6 +5,8 @@
 
 pub mod bm25;
 pub mod embedded;
+pub mod kernels;
+pub mod swe_pruner;
 
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +19,8 @@ pub struct LineScores {
     pub answer: f32,
     /// Where the scores turn into decisions.
     pub thresholds: Thresholds,
+    /// Something the reader should know about where the scores are from, as a sentence.
+    pub note: Option<String>,
 }
 
 /// Decision points of a skimmer, calibrated on validation labels and shipped with its weights.
@@ -64,6 +68,9 @@ pub enum SkimError {
     /// The model did not load or its arithmetic failed.
     #[error("{0}")]
     Model(#[from] candle_core::Error),
+    /// The model is not in memory yet.
+    #[error("the model is still loading")]
+    Loading,
     /// The scores are not numbers, or not one for each line.
     #[error("the model gave no usable scores")]
     Unusable,

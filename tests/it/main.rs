@@ -9,4 +9,5 @@ mod protocol;
 mod safety;
 mod snapshots;
 mod structure;
+mod swe_pruner;
 mod trust;

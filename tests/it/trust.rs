@@ -106,7 +106,7 @@ struct Told(Vec<f32>, f32);
 impl Skimmer for Told {
     fn skim(&self, lines: &[&str], _: &str, _: &CancellationToken) -> Result<LineScores, SkimError> {
         let keep = self.0.iter().copied().cycle().take(lines.len()).collect();
-        Ok(LineScores { keep, answer: self.1, thresholds: THRESHOLDS })
+        Ok(LineScores { keep, answer: self.1, thresholds: THRESHOLDS, note: None })
     }
 }
 
@@ -126,7 +126,7 @@ impl Skimmer for Broken {
             Self::NotANumber => vec![f32::NAN; lines.len()],
             Self::TooFew => Vec::new(),
         };
-        Ok(LineScores { keep, answer: 1.0, thresholds: THRESHOLDS })
+        Ok(LineScores { keep, answer: 1.0, thresholds: THRESHOLDS, note: None })
     }
 }
 

@@ -8,7 +8,6 @@ pub mod bias;
 pub mod crf;
 pub mod encoder;
 pub mod model;
-pub mod softmax;
 pub mod text;
 pub mod tree;
 
@@ -118,7 +117,7 @@ impl Skimmer for Embedded {
         let loaded = self.loaded()?;
         let probability = |log_odds: f32| 1.0 / (1.0 + (-log_odds).exp());
         let keep = tree::lean(&loaded.crf.log_odds(&raw.emission), &raw.parent).into_iter().map(probability).collect();
-        Ok(LineScores { keep, answer: probability(raw.answer), thresholds: loaded.thresholds })
+        Ok(LineScores { keep, answer: probability(raw.answer), thresholds: loaded.thresholds, note: None })
     }
 
     fn warm_up(&self) {

@@ -9,8 +9,8 @@ use rayon::prelude::*;
 use super::Config;
 use super::bias::Bias;
 use super::encoder::{Encoded, Encoder};
-use super::softmax::Softmax;
 use super::text::QUESTION_TOKENS;
+use crate::skim::kernels::Softmax;
 
 /// Rows that are worth a task of their own.
 const SMALLEST_PART: usize = 48;
@@ -109,7 +109,7 @@ impl Block {
         let (n, width) = q.dims2()?;
         let q = (self.split(q)? * (1.0 / ((width / self.heads) as f64).sqrt()))?;
         let scores = q.matmul(&k.t()?)?; // (H, n, M)
-        scores.inplace_op1(&Softmax { bias })?;
+        scores.inplace_op1(&Softmax { bias, causal: None })?;
         scores.matmul(v)?.transpose(0, 1)?.reshape((n, width))
     }
 }

@@ -1,0 +1,181 @@
+//! SWE-Pruner's `POST /prune`: its messages, and a pruned text as its service renders it.
+//!
+//! Clients of the published service see no difference, so lines are split, scored, kept and joined by its rules and not by ours: lines end
+//! where Python's `splitlines` ends them, blank lines are not counted as content, and a single line between two kept ones is kept.
+
+use serde::{Deserialize, Serialize};
+
+use crate::skim::swe_pruner::{Scores, Token, by_character, mean};
+
+/// A text to prune.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Request {
+    /// What the reader wants to know.
+    pub query: String,
+    /// The text.
+    pub code: String,
+    /// Lines at or above it are kept.
+    #[serde(default = "half")]
+    pub threshold: f64,
+    /// Whether the first line is kept in any case.
+    #[serde(default)]
+    pub always_keep_first_frags: bool,
+    /// Tokens that neighbouring chunks of a long text share.
+    #[serde(default = "overlap")]
+    pub chunk_overlap_tokens: usize,
+}
+
+fn half() -> f64 {
+    0.5
+}
+
+fn overlap() -> usize {
+    crate::skim::swe_pruner::OVERLAP
+}
+
+/// A pruned text.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Response {
+    /// The probability that the text has to do with the query.
+    pub score: f64,
+    /// The text, `(filtered N lines)` where lines were left out.
+    pub pruned_code: String,
+    /// Each token and its score.
+    pub token_scores: Vec<(String, f64)>,
+    /// Numbers of the kept lines, from 1.
+    pub kept_frags: Vec<usize>,
+    /// Tokens of the text.
+    pub origin_token_cnt: usize,
+    /// Tokens of the pruned text.
+    pub left_token_cnt: usize,
+    /// Tokens of the whole prompt.
+    pub model_input_token_cnt: usize,
+    /// Why nothing was pruned, if nothing was.
+    pub error_msg: Option<String>,
+}
+
+/// Lines of a text as Python's `str.splitlines` has them, without what ends them.
+fn lines(text: &str) -> Vec<&str> {
+    let ends = |c: char| matches!(c, '\n' | '\r' | '\x0b' | '\x0c' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while let Some((at, end)) = rest.char_indices().find(|(_, c)| ends(*c)) {
+        lines.push(&rest[..at]);
+        rest = &rest[at + end.len_utf8()..];
+        if end == '\r' {
+            rest = rest.strip_prefix('\n').unwrap_or(rest);
+        }
+    }
+    if !rest.is_empty() {
+        lines.push(rest);
+    }
+    lines
+}
+
+/// The mean score of each line's characters. A line end counts as one character here, also where it has two, as in the service.
+fn line_scores(text: &str, lines: &[&str], tokens: &[Token]) -> Vec<Option<f64>> {
+    let characters = by_character(tokens, text.chars().count());
+    let mut at = 0;
+    let score = |line: &&str| {
+        let (from, to) = (at, at + line.chars().count());
+        at = to + 1;
+        mean(characters.get(from..to.min(characters.len())).unwrap_or_default())
+    };
+    lines.iter().map(score).collect()
+}
+
+/// Answers a request from its scores; `count` gives the tokens of a text.
+///
+/// # Errors
+/// Whatever `count` says.
+pub fn answer<E>(request: &Request, scores: Scores, count: impl Fn(&str) -> Result<usize, E>) -> Result<Response, E> {
+    let lines = lines(&request.code);
+    let kept = kept(&line_scores(&request.code, &lines, &scores.tokens), request);
+    let pruned_code = render(&lines, &kept);
+    Ok(Response {
+        score: scores.relevance,
+        left_token_cnt: count(&pruned_code)?,
+        pruned_code,
+        token_scores: scores.tokens.into_iter().map(|token| (token.word, token.keep)).collect(),
+        kept_frags: (1..=lines.len()).filter(|number| kept[number - 1]).collect(),
+        origin_token_cnt: scores.code_tokens,
+        model_input_token_cnt: scores.input_tokens,
+        error_msg: None,
+    })
+}
+
+/// The whole text, because its query leaves `left` tokens for code and `least` are needed.
+pub fn unpruned(request: &Request, code_tokens: usize, left: isize, least: usize) -> Response {
+    Response {
+        score: 0.0,
+        pruned_code: request.code.clone(),
+        token_scores: Vec::new(),
+        kept_frags: (1..=lines(&request.code).len()).collect(),
+        origin_token_cnt: code_tokens,
+        left_token_cnt: code_tokens,
+        model_input_token_cnt: 0,
+        error_msg: Some(format!(
+            "Query too long, insufficient space for code processing. Available code tokens: {left}, minimum required: {least}."
+        )),
+    }
+}
+
+/// Which lines are kept: those that reach the threshold, the first if it is to be, and any single line between two of them.
+fn kept(scores: &[Option<f64>], request: &Request) -> Vec<bool> {
+    let chosen: Vec<bool> = scores
+        .iter()
+        .enumerate()
+        .map(|(i, score)| i == 0 && request.always_keep_first_frags || score.is_some_and(|score| score >= request.threshold))
+        .collect();
+    let between = |i: usize| i > 0 && i + 1 < chosen.len() && chosen[i - 1] && chosen[i + 1];
+    (0..chosen.len()).map(|i| chosen[i] || between(i)).collect()
+}
+
+/// Kept lines, and what was left out as a count where that is shorter than the lines themselves. Blank lines are always left out.
+fn render(lines: &[&str], kept: &[bool]) -> String {
+    let marker = |count: usize| format!("(filtered {count} lines)");
+    let (mut out, mut left_out, mut characters) = (Vec::new(), 0, 0);
+    for (i, line) in lines.iter().enumerate() {
+        let blank = line.trim_matches(is_python_space).is_empty();
+        if blank || !kept[i] {
+            left_out += 1;
+            characters += if blank { 0 } else { line.chars().count() };
+            continue;
+        }
+        if left_out > 0 && characters > marker(0).len() {
+            out.push(marker(left_out));
+        } else {
+            out.extend(lines[i - left_out..i].iter().map(|line| (*line).to_owned()));
+        }
+        (left_out, characters) = (0, 0);
+        out.push((*line).to_owned());
+    }
+    if left_out > 0 {
+        out.push(marker(left_out));
+    }
+    out.join("\n")
+}
+
+/// What Python's `str.strip` takes away.
+fn is_python_space(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\x1c'..='\x1f')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_where_python_ends_them() {
+        assert_eq!(lines("a\r\nb\rc\u{2028}d\x0c\n\ne"), ["a", "b", "c", "d", "", "", "e"]);
+        assert_eq!(lines("a\n"), ["a"]);
+        assert!(lines("").is_empty());
+    }
+
+    #[test]
+    fn short_gaps_are_shown_and_long_ones_counted() {
+        let lines = ["fn a() {", "", "    short", "}", "a line that is longer than its marker", "b", "", "c"];
+        let kept = [true, false, false, true, false, true, false, false];
+        assert_eq!(render(&lines, &kept), "fn a() {\n\n    short\n}\n(filtered 1 lines)\nb\n(filtered 2 lines)");
+    }
+}

@@ -1,0 +1,205 @@
+//! Arithmetic that candle does one number at a time, on vectors and in place.
+//!
+//! Every pair of lines costs the embedded skimmer one exponential a head and block, 13 million of them for 800 lines; the same goes for
+//! every pair of tokens in a larger model. The standard library computes them one at a time; the one here is plain arithmetic, which the
+//! compiler turns into vector instructions.
+
+use candle_core::{CpuStorage, CustomOp1, Device, InplaceOp1, Layout, Result, Shape, Tensor, bail};
+use rayon::prelude::*;
+
+/// Numbers worked on side by side: one AVX-512 register, or several smaller ones.
+const LANES: usize = 16;
+/// Numbers that are worth a task of their own.
+const TASK: usize = 1 << 16;
+
+/// Softmax over the last dimension of (H, n, M), with `bias` (H, n, M) added first.
+pub struct Softmax<'a> {
+    /// Added to the scores first.
+    pub bias: Option<&'a Tensor>,
+    /// Which columns a row sees; all of them if none.
+    pub causal: Option<Causal>,
+}
+
+/// Rows that see no column beyond their own position: `rows` of them from position `first` on, again and again.
+#[derive(Debug, Clone, Copy)]
+pub struct Causal {
+    /// The position of the first row.
+    pub first: usize,
+    /// Rows until the positions begin again.
+    pub rows: usize,
+}
+
+/// The product of the second half of each row and the SiLU of its first half: (n, 2 m) -> (n, m).
+pub struct SwiGlu;
+
+impl Causal {
+    /// Columns that a row sees.
+    fn seen(self, row: usize) -> usize {
+        self.first + row % self.rows + 1
+    }
+
+    /// The same as something to add: (1, times * rows, columns) of 0 and minus infinity.
+    pub fn mask(self, times: usize, columns: usize, device: &Device) -> Result<Tensor> {
+        let row = |row| (0..columns).map(move |column| if column < self.seen(row) { 0.0 } else { f32::NEG_INFINITY });
+        Tensor::from_iter((0..times * self.rows).flat_map(row), device)?.reshape((1, times * self.rows, columns))
+    }
+}
+
+impl InplaceOp1 for Softmax<'_> {
+    fn name(&self) -> &'static str {
+        "softmax"
+    }
+
+    fn cpu_fwd(&self, scores: &mut CpuStorage, layout: &Layout) -> Result<()> {
+        let (CpuStorage::F32(scores), Some((from, to))) = (scores, layout.contiguous_offsets()) else {
+            bail!("scores must be contiguous f32");
+        };
+        let scores = &mut scores[from..to];
+        let width = layout.dims().last().copied().unwrap_or(1).max(1);
+        let arch = pulp::Arch::new();
+        let Some(bias) = self.bias else {
+            let some = TASK.div_ceil(width);
+            scores.par_chunks_mut(some * width).enumerate().for_each(|(task, rows)| {
+                arch.dispatch(|| {
+                    for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+                        let seen = self.causal.map_or(width, |causal| causal.seen(task * some + i).min(width));
+                        softmax(&mut row[..seen]);
+                        row[seen..].fill(0.0);
+                    }
+                });
+            });
+            return Ok(());
+        };
+        let (storage, layout) = bias.storage_and_layout();
+        let (candle_core::Storage::Cpu(CpuStorage::F32(bias)), Some((from, to))) = (&*storage, layout.contiguous_offsets()) else {
+            bail!("the bias must be contiguous f32");
+        };
+        let bias = &bias[from..to];
+        if bias.len() != scores.len() {
+            bail!("{} scores and a bias of {}", scores.len(), bias.len());
+        }
+        arch.dispatch(|| {
+            for (row, bias) in scores.chunks_exact_mut(width).zip(bias.chunks_exact(width)) {
+                row.iter_mut().zip(bias).for_each(|(score, bias)| *score += bias);
+                softmax(row);
+            }
+        });
+        Ok(())
+    }
+}
+
+impl CustomOp1 for SwiGlu {
+    fn name(&self) -> &'static str {
+        "swiglu"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let (CpuStorage::F32(x), Some((from, to)), &[n, width]) = (storage, layout.contiguous_offsets(), layout.dims()) else {
+            bail!("what is gated must be a contiguous f32 matrix");
+        };
+        let half = width / 2;
+        let mut out = vec![0.0; n * half];
+        let (x, arch) = (&x[from..to], pulp::Arch::new());
+        out.par_chunks_exact_mut(half).zip(x.par_chunks_exact(width)).for_each(|(out, row)| {
+            let (gate, up) = row.split_at(half);
+            arch.dispatch(|| {
+                for ((out, gate), up) in out.iter_mut().zip(gate).zip(up) {
+                    let e = exp(-gate.abs());
+                    let sigmoid = if *gate >= 0.0 { 1.0 } else { e } / (1.0 + e);
+                    *out = gate * sigmoid * up;
+                }
+            });
+        });
+        Ok((CpuStorage::F32(out), (n, half).into()))
+    }
+}
+
+#[inline(always)]
+fn softmax(row: &mut [f32]) {
+    let top = reduce(row, f32::NEG_INFINITY, |a, b| if a > b { a } else { b });
+    row.iter_mut().for_each(|score| *score = exp(*score - top));
+    let scale = 1.0 / reduce(row, 0.0, |a, b| a + b);
+    row.iter_mut().for_each(|weight| *weight *= scale);
+}
+
+#[inline(always)]
+fn reduce(row: &[f32], start: f32, join: impl Fn(f32, f32) -> f32 + Copy) -> f32 {
+    let mut lanes = [start; LANES];
+    let chunks = row.chunks_exact(LANES);
+    let rest = chunks.remainder().iter().copied().fold(start, join);
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(lane, value)| *lane = join(*lane, *value));
+    }
+    lanes.into_iter().fold(rest, join)
+}
+
+/// e^x for x <= 0, within 3e-7 of its value: 2^k e^r with |r| <= ln 2 / 2, and Taylor's series for e^r. Below -87 it stays at e^-87.
+#[inline(always)]
+fn exp(x: f32) -> f32 {
+    /// Adding this rounds to an integer, which then is in the low bits.
+    const ROUND: f32 = 12_582_912.0;
+    const LN_2_HIGH: f32 = 0.693_359_4;
+    const LN_2_LOW: f32 = -2.121_944_4e-4;
+    let x = if x > -87.0 { x } else { -87.0 };
+    let rounded = x * std::f32::consts::LOG2_E + ROUND;
+    let k = rounded - ROUND;
+    let r = x - k * LN_2_HIGH - k * LN_2_LOW;
+    let series = 1.0 + r * (1.0 + r * (1.0 / 2.0 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0 + r * (1.0 / 720.0))))));
+    let power = rounded.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23;
+    f32::from_bits(power) * series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_is_that_of_the_standard_library() {
+        for i in 0..=87_000 {
+            let x = -i as f32 / 1000.0;
+            let wanted = f64::from(x).exp();
+            assert!((f64::from(exp(x)) - wanted).abs() <= 4e-7 * wanted, "{x}: {} {wanted}", exp(x));
+        }
+        assert!(exp(f32::NEG_INFINITY) < 1e-37);
+    }
+
+    #[test]
+    fn rows_become_weights_that_sum_to_one() {
+        for width in [1, 15, 16, 37] {
+            let scores: Vec<f32> = (0..2 * 3 * width).map(|i| ((i * 37) % 101) as f32 / 7.0 - 9.0).collect();
+            let bias: Vec<f32> = scores.iter().rev().map(|score| score / 2.0).collect();
+            let tensor = |values: &[f32]| Tensor::from_slice(values, (2, 3, width), &Device::Cpu).expect("a tensor");
+            for bias in [None, Some(tensor(&bias))] {
+                let got = tensor(&scores);
+                let with = bias.as_ref().map_or_else(|| got.clone(), |bias| (&got + bias).expect("a sum"));
+                let wanted = candle_nn::ops::softmax_last_dim(&with).expect("weights").flatten_all().and_then(|t| t.to_vec1::<f32>());
+                got.inplace_op1(&Softmax { bias: bias.as_ref(), causal: None }).expect("weights");
+                let got = got.flatten_all().and_then(|t| t.to_vec1::<f32>()).expect("numbers");
+                let far = got.iter().zip(wanted.expect("numbers")).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                assert!(far < 1e-6, "{width}: {far}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_sees_nothing_beyond_its_position() {
+        let causal = Causal { first: 2, rows: 3 };
+        let scores: Vec<f32> = (0..6 * 5).map(|i| ((i * 37) % 11) as f32 / 3.0).collect();
+        let scores = Tensor::from_vec(scores, (1, 6, 5), &Device::Cpu).expect("a tensor");
+        let mask = causal.mask(2, 5, &Device::Cpu).expect("a mask");
+        let wanted = candle_nn::ops::softmax_last_dim(&(&scores + mask).expect("a sum")).expect("weights");
+        scores.inplace_op1(&Softmax { bias: None, causal: Some(causal) }).expect("weights");
+        let far = (scores - wanted).and_then(|t| t.abs()?.max_all()?.to_scalar::<f32>()).expect("a number");
+        assert!(far < 1e-6, "{far}");
+    }
+
+    #[test]
+    fn a_gate_is_the_silu_of_the_first_half() {
+        let x: Vec<f32> = (0..4 * 20).map(|i| ((i * 37) % 101) as f32 / 3.0 - 17.0).collect();
+        let x = Tensor::from_vec(x, (4, 20), &Device::Cpu).expect("a tensor");
+        let halves = x.chunk(2, 1).expect("halves");
+        let wanted = candle_nn::ops::silu(&halves[0]).and_then(|gate| gate * &halves[1]).expect("a product");
+        let far = (x.apply_op1_no_bwd(&SwiGlu).expect("a product") - wanted).and_then(|t| t.abs()?.max_all()?.to_scalar::<f32>());
+        assert!(far.as_ref().is_ok_and(|far| *far < 1e-4), "{far:?}");
+    }
+}

@@ -2,19 +2,27 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use codeskim::error::{Error, Result, quote};
 use codeskim::eval::{self, report};
+use codeskim::hub;
 use codeskim::prune::Limits;
-use codeskim::server::Server;
+use codeskim::prune_protocol::Pruner;
+use codeskim::server::{Server, http};
 use codeskim::skim::bm25::Bm25;
 use codeskim::skim::embedded::Embedded;
+use codeskim::skim::fallback::Fallback;
+use codeskim::skim::remote::Remote;
+use codeskim::skim::swe_pruner::{Precision, SwePruner};
 use codeskim::skim::{Keep, Skimmer};
 use codeskim::tools::{Call, Options, Output, Session, grep, head, prune, read_file};
+use tokio_util::sync::CancellationToken;
 
 /// How long calls may take to end after the client has gone.
 const LAST_CALLS: Duration = Duration::from_millis(500);
@@ -41,12 +49,36 @@ pub struct Cli {
     /// How much a question keeps
     #[arg(long, value_enum, default_value_t = Keep::default(), global = true)]
     keep: Keep,
+    #[command(flatten)]
+    models: Models,
+}
+
+/// What scores lines, where it is not the model inside the binary.
+#[derive(Args, Clone)]
+struct Models {
+    /// Score lines with the published pruner in this directory (see `codeskim model pull`)
+    #[arg(long, value_name = "DIR", global = true, conflicts_with = "remote")]
+    model: Option<PathBuf>,
+    /// What its weights are kept in
+    #[arg(long, value_enum, default_value_t = Precision::default(), global = true)]
+    precision: Precision,
+    /// Score lines with a server that speaks SWE-Pruner's POST /prune; CODESKIM_REMOTE_TOKEN is its bearer token
+    #[arg(long, value_name = "URL", global = true)]
+    remote: Option<String>,
+    /// Seconds that a call to it may take
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600), global = true)]
+    remote_timeout: u64,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve MCP on stdin and stdout (what happens without a command)
-    Serve,
+    /// Serve MCP on stdin and stdout (what happens without a command), or over HTTP
+    Serve {
+        /// Serve MCP at /mcp and SWE-Pruner's protocol at /prune and /health, at an address or a port of this machine. CODESKIM_TOKEN is the
+        /// bearer token that clients need; other addresses than this machine's want one
+        #[arg(long, value_name = "ADDR", value_parser = http::address)]
+        http: Option<SocketAddr>,
+    },
     /// Show a file, or the lines of it that answer a question
     Read {
         /// The file, inside a root
@@ -118,6 +150,25 @@ enum Command {
         #[arg(long, value_name = "N", requires = "baseline", conflicts_with = "json")]
         examples: Option<usize>,
     },
+    /// Manage the larger models
+    #[command(subcommand)]
+    Model(ModelCommand),
+}
+
+#[derive(Subcommand)]
+enum ModelCommand {
+    /// Fetch a published pruner from the model hub, and say where it is
+    Pull {
+        /// swe-pruner, or a repository of the hub: owner/name
+        #[arg(value_name = "MODEL")]
+        name: String,
+        /// The hub [default: HF_ENDPOINT, or the public one]
+        #[arg(long, value_name = "URL")]
+        endpoint: Option<String>,
+        /// Where models are kept [default: the hub's own cache, below HF_HOME]
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+    },
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -128,6 +179,10 @@ enum SkimmerName {
     Bm25,
     /// BM25 over ten lines each way
     Bm25Wide,
+    /// The published pruner given as --model
+    Model,
+    /// The server given as --remote
+    Remote,
 }
 
 impl SkimmerName {
@@ -136,15 +191,34 @@ impl SkimmerName {
             Self::Embedded => "embedded",
             Self::Bm25 => "BM25, 3 lines each way",
             Self::Bm25Wide => "BM25, 10 lines each way",
+            Self::Model => "model",
+            Self::Remote => "remote",
         }
     }
 
-    fn create(self) -> Box<dyn Skimmer> {
-        match self {
-            Self::Embedded => Box::new(Embedded::default()),
-            Self::Bm25 => Box::new(Bm25::NEAR),
-            Self::Bm25Wide => Box::new(Bm25::WIDE),
-        }
+    fn create(self, models: &Models) -> Result<Arc<dyn Skimmer>> {
+        let needs = |option: &str| Error::bad_argument(format!("This skimmer needs {option}."));
+        Ok(match self {
+            Self::Embedded => Arc::new(Embedded::default()),
+            Self::Bm25 => Arc::new(Bm25::NEAR),
+            Self::Bm25Wide => Arc::new(Bm25::WIDE),
+            Self::Model => models.published(true)?.ok_or_else(|| needs("--model DIR"))?,
+            Self::Remote => models.server()?.ok_or_else(|| needs("--remote URL"))?,
+        })
+    }
+}
+
+impl Models {
+    /// The published pruner, if one is asked for. A shell's call waits for its weights; a server's calls are answered meanwhile.
+    fn published(&self, waits: bool) -> Result<Option<Arc<SwePruner>>> {
+        let open = |directory: &PathBuf| SwePruner::open(directory, self.precision, waits).map(Arc::new);
+        self.model.as_ref().map(open).transpose()
+    }
+
+    fn server(&self) -> Result<Option<Arc<Remote>>> {
+        let token = std::env::var("CODESKIM_REMOTE_TOKEN").ok().filter(|token| !token.is_empty());
+        let open = |url: &String| Remote::new(url, token, Duration::from_secs(self.remote_timeout)).map(Arc::new);
+        self.remote.as_ref().map(open).transpose()
     }
 }
 
@@ -192,12 +266,26 @@ fn fail(message: &str) -> ExitCode {
 
 fn execute(cli: Cli) -> Result<Output> {
     let roots = if cli.roots.is_empty() { vec![PathBuf::from(".")] } else { cli.roots };
-    let shell = !matches!(cli.command, None | Some(Command::Serve));
+    let shell = !matches!(cli.command, None | Some(Command::Serve { .. }));
     let limits = Limits { most: cli.max_chars, tokens: cli.budget, keep: cli.keep };
     let session = Session::new(&roots, Options { limits: limits.clone(), shell })?;
+    let published = cli.models.published(shell)?;
+    let session = match (&published, cli.models.server()?) {
+        (Some(model), _) => session.with_skimmer(Arc::new(Fallback::new(Arc::clone(model) as Arc<dyn Skimmer>))),
+        (None, Some(server)) => session.with_skimmer(Arc::new(Fallback::new(server))),
+        (None, None) => session,
+    };
     let call = Call::default();
-    match cli.command.unwrap_or(Command::Serve) {
-        Command::Serve => serve(session),
+    match cli.command.unwrap_or(Command::Serve { http: None }) {
+        Command::Serve { http: None } => serve(session),
+        Command::Serve { http: Some(address) } => {
+            let lines = Pruner::Lines(Arc::clone(&session.skimmer));
+            serve_http(session, published.map_or(lines, Pruner::Tokens), address)
+        }
+        Command::Model(ModelCommand::Pull { name: model, endpoint, cache }) => {
+            let directory = hub::pull(&hub::Request { model, endpoint, cache, progress: io::stderr().is_terminal() })?;
+            Ok(Output { text: format!("{}\n", directory.display()), found: true })
+        }
         Command::Read { file, lines, focus } => {
             let (start_line, end_line) = lines.map_or((None, None), |(from, to)| (Some(from), to));
             read_file::run(&session, &read_file::Request { path: file, start_line, end_line, context_focus_question: focus.focus }, &call)
@@ -218,7 +306,9 @@ fn execute(cli: Cli) -> Result<Output> {
             grep::run(&session, &request, &call)
         }
         Command::Prune { focus, name } => prune::run(&session, prune::Request { name, input: io::stdin().lock(), focus }, &call),
-        Command::Eval { labels, skimmer, baseline, json, examples } => measure(&labels, skimmer, &baseline, json, examples, &limits),
+        Command::Eval { labels, skimmer, baseline, json, examples } => {
+            measure(&labels, skimmer, &baseline, json, examples, &limits, &cli.models)
+        }
     }
 }
 
@@ -229,13 +319,14 @@ fn measure(
     json: bool,
     examples: Option<usize>,
     limits: &Limits,
+    models: &Models,
 ) -> Result<Output> {
     let name = labels.display().to_string();
     let file = File::open(labels).map_err(|source| Error::Unreadable { path: quote(&name), source })?;
     let records = eval::read(BufReader::new(file), &name)?;
     let mut measured = Vec::new();
     for skimmer in std::iter::once(&skimmer).chain(baselines) {
-        let model = skimmer.create();
+        let model = skimmer.create(models)?;
         model.warm_up();
         let outcomes = records.iter().map(|record| eval::run(record, model.as_ref(), limits)).collect::<Result<Vec<_>>>()?;
         measured.push((report::Report::new(skimmer.title(), &records, &outcomes), outcomes));
@@ -254,10 +345,51 @@ fn measure(
 }
 
 fn serve(session: Session) -> Result<Output> {
+    run_server(|| async { Server::new(session).serve_stdio().await })
+}
+
+/// Serves over HTTP until the process is told to stop.
+fn serve_http(session: Session, pruner: Pruner, address: SocketAddr) -> Result<Output> {
+    let token = std::env::var("CODESKIM_TOKEN").ok().filter(|token| !token.is_empty());
+    if token.is_none() && !address.ip().is_loopback() {
+        let message =
+            format!("{address} can be reached by others: set CODESKIM_TOKEN to the token that clients are to send, or serve 127.0.0.1.");
+        return Err(Error::bad_argument(message));
+    }
+    run_server(|| async move {
+        let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| format!("{address} cannot be served ({error})"))?;
+        let bound = listener.local_addr().map_err(|error| error.to_string())?;
+        let _ = writeln!(io::stderr().lock(), "codeskim: serving MCP at http://{bound}/mcp and http://{bound}/prune");
+        let stop = CancellationToken::new();
+        let told = stop.clone();
+        tokio::spawn(async move {
+            told_to_stop().await;
+            told.cancel();
+        });
+        http::serve(Server::new(session), pruner, listener, token, stop).await.map_err(|error| error.to_string())
+    })
+}
+
+/// Ends with an interrupt or a request to terminate.
+async fn told_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = terminate.recv() => return,
+                _ = tokio::signal::ctrl_c() => return,
+            }
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+fn run_server<F: Future<Output = std::result::Result<(), String>>>(serving: impl FnOnce() -> F) -> Result<Output> {
     let failed = |error: String| Error::bad_argument(format!("The MCP session could not be served: {error}."));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| failed(error.to_string()))?;
-    let served = runtime.block_on(Server::new(session).serve_stdio()).map_err(failed);
-    runtime.shutdown_timeout(LAST_CALLS); // the client is gone: nobody waits for what is still running
+    let served = runtime.block_on(serving()).map_err(failed);
+    runtime.shutdown_timeout(LAST_CALLS); // the clients are gone: nobody waits for what is still running
     served?;
     Ok(Output { text: String::new(), found: true })
 }

@@ -23,6 +23,7 @@
 
 pub mod error;
 pub mod eval;
+pub mod hub;
 pub mod prune;
 pub mod prune_protocol;
 pub mod server;

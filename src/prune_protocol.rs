@@ -3,9 +3,15 @@
 //! Clients of the published service see no difference, so lines are split, scored, kept and joined by its rules and not by ours: lines end
 //! where Python's `splitlines` ends them, blank lines are not counted as content, and a single line between two kept ones is kept.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-use crate::skim::swe_pruner::{Scores, Token, by_character, mean};
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use crate::prune::tokens;
+use crate::skim::swe_pruner::prompt::LEAST_CODE;
+use crate::skim::swe_pruner::{Scores, SwePruner, Token, Unscored, by_character, mean};
+use crate::skim::{SkimError, Skimmer, skim_safely};
 
 /// A text to prune.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -23,6 +29,13 @@ pub struct Request {
     /// Tokens that neighbouring chunks of a long text share.
     #[serde(default = "overlap")]
     pub chunk_overlap_tokens: usize,
+}
+
+impl Request {
+    /// A request with the protocol's defaults.
+    pub fn new(query: &str, code: String) -> Self {
+        Self { query: query.to_owned(), code, threshold: half(), always_keep_first_frags: false, chunk_overlap_tokens: overlap() }
+    }
 }
 
 fn half() -> f64 {
@@ -54,6 +67,63 @@ pub struct Response {
     pub error_msg: Option<String>,
 }
 
+/// What answers requests.
+#[derive(Clone)]
+pub enum Pruner {
+    /// The published model, token by token.
+    Tokens(Arc<SwePruner>),
+    /// Any skimmer, a line being one token.
+    Lines(Arc<dyn Skimmer>),
+}
+
+impl Pruner {
+    /// Answers a request.
+    ///
+    /// # Errors
+    /// A model that is not there or fails.
+    pub fn prune(&self, request: &Request, cancel: &CancellationToken) -> Result<Response, SkimError> {
+        match self {
+            Self::Lines(skimmer) => {
+                Ok(answer(request, by_line(skimmer.as_ref(), request, cancel)?, |text| Ok::<_, SkimError>(tokens(text)))?)
+            }
+            Self::Tokens(pruner) => match pruner.score(&request.query, &request.code, request.chunk_overlap_tokens, cancel) {
+                Ok(scores) => answer(request, scores, |text| pruner.count(text)),
+                Err(Unscored::QueryTooLong { left, code_tokens }) => Ok(unpruned(request, code_tokens, left)),
+                Err(Unscored::Failed(error)) => Err(error),
+            },
+        }
+    }
+
+    /// Whether a request would be answered now.
+    pub fn is_ready(&self) -> bool {
+        match self {
+            Self::Tokens(pruner) => pruner.is_loaded(),
+            Self::Lines(_) => true,
+        }
+    }
+}
+
+/// The scores of lines as those of tokens. Clients mean "balanced" by 0.5, so that is where the skimmer's own threshold is moved.
+fn by_line(skimmer: &dyn Skimmer, request: &Request, cancel: &CancellationToken) -> Result<Scores, SkimError> {
+    let lines: Vec<&str> = request.code.split_inclusive('\n').collect();
+    let code_tokens = tokens(&request.code);
+    let input_tokens = code_tokens + tokens(&request.query);
+    if lines.is_empty() {
+        return Ok(Scores { relevance: 0.0, tokens: Vec::new(), code_tokens, input_tokens });
+    }
+    let scores = skim_safely(skimmer, &lines, &request.query, cancel)?;
+    let log_odds = |p: f32| (f64::from(p).clamp(1e-6, 1.0 - 1e-6) / (1.0 - f64::from(p).clamp(1e-6, 1.0 - 1e-6))).ln();
+    let shift = log_odds(scores.thresholds.balanced);
+    let mut at = 0;
+    let token = |(line, keep): (&&str, &f32)| {
+        let from = at;
+        at += line.chars().count();
+        Token { word: (*line).to_owned(), at: (from, at), keep: 1.0 / (1.0 + (shift - log_odds(*keep)).exp()) }
+    };
+    let tokens = lines.iter().zip(&scores.keep).map(token).collect();
+    Ok(Scores { relevance: f64::from(scores.answer), tokens, code_tokens, input_tokens })
+}
+
 /// Lines of a text as Python's `str.splitlines` has them, without what ends them.
 fn lines(text: &str) -> Vec<&str> {
     let ends = |c: char| matches!(c, '\n' | '\r' | '\x0b' | '\x0c' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}');
@@ -72,6 +142,20 @@ fn lines(text: &str) -> Vec<&str> {
     lines
 }
 
+/// Where the lines that the protocol counts begin, in characters.
+pub fn line_starts(text: &str) -> Vec<usize> {
+    let begin = text.as_ptr() as usize;
+    let mut characters = 0;
+    let mut bytes = 0;
+    let start = |line: &str| {
+        let at = line.as_ptr() as usize - begin;
+        characters += text[bytes..at].chars().count();
+        bytes = at;
+        characters
+    };
+    lines(text).into_iter().map(start).collect()
+}
+
 /// The mean score of each line's characters. A line end counts as one character here, also where it has two, as in the service.
 fn line_scores(text: &str, lines: &[&str], tokens: &[Token]) -> Vec<Option<f64>> {
     let characters = by_character(tokens, text.chars().count());
@@ -88,7 +172,7 @@ fn line_scores(text: &str, lines: &[&str], tokens: &[Token]) -> Vec<Option<f64>>
 ///
 /// # Errors
 /// Whatever `count` says.
-pub fn answer<E>(request: &Request, scores: Scores, count: impl Fn(&str) -> Result<usize, E>) -> Result<Response, E> {
+fn answer<E>(request: &Request, scores: Scores, count: impl Fn(&str) -> Result<usize, E>) -> Result<Response, E> {
     let lines = lines(&request.code);
     let kept = kept(&line_scores(&request.code, &lines, &scores.tokens), request);
     let pruned_code = render(&lines, &kept);
@@ -104,8 +188,8 @@ pub fn answer<E>(request: &Request, scores: Scores, count: impl Fn(&str) -> Resu
     })
 }
 
-/// The whole text, because its query leaves `left` tokens for code and `least` are needed.
-pub fn unpruned(request: &Request, code_tokens: usize, left: isize, least: usize) -> Response {
+/// The whole text, because its query leaves only `left` tokens for code.
+fn unpruned(request: &Request, code_tokens: usize, left: isize) -> Response {
     Response {
         score: 0.0,
         pruned_code: request.code.clone(),
@@ -115,7 +199,7 @@ pub fn unpruned(request: &Request, code_tokens: usize, left: isize, least: usize
         left_token_cnt: code_tokens,
         model_input_token_cnt: 0,
         error_msg: Some(format!(
-            "Query too long, insufficient space for code processing. Available code tokens: {left}, minimum required: {least}."
+            "Query too long, insufficient space for code processing. Available code tokens: {left}, minimum required: {LEAST_CODE}."
         )),
     }
 }

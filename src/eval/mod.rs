@@ -126,7 +126,7 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
     let kept: Vec<bool> = scores.keep.iter().map(|score| *score >= scores.thresholds.keep(limits.keep)).collect();
     let shown = match decide(material, &question, &Scored(&scores), limits, &cancel)? {
         Decision::Whole | Decision::Failed(_) => vec![true; lines.len()],
-        Decision::Partial(kept) | Decision::Unanswered(kept) => kept,
+        Decision::Partial(view) | Decision::Unanswered(view) => view.kept,
     };
     let tokens = [tokens(&material.view(&vec![true; lines.len()])), tokens(&material.view(&shown))];
     let parses = if search.is_some() { None } else { parses(path, &lines, &shown) };

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::render::{LONGEST_LINE, MARKER, cut_line};
-use super::{Decision, Material, Piece, pieces};
+use super::{Decision, Material, Piece, View, pieces};
 use crate::error::{count, shorten};
 use crate::skim::{LineScores, best_first};
 
@@ -143,7 +143,7 @@ impl Results {
     pub fn render(&self, pattern: &str, decision: &Decision, failed: usize, most: usize) -> String {
         let all = vec![true; self.material().lines.len()];
         let kept = match decision {
-            Decision::Partial(kept) | Decision::Unanswered(kept) => kept,
+            Decision::Partial(view) | Decision::Unanswered(view) => &view.kept,
             Decision::Whole | Decision::Failed(_) => &all,
         };
         let whole = self.page(&all, most);
@@ -161,6 +161,9 @@ impl Results {
             }
             _ => format!("{} of {matches}, in {} of {files}.", page.shown, page.shown_files),
         };
+        if let Decision::Partial(View { note: Some(note), .. }) | Decision::Unanswered(View { note: Some(note), .. }) = decision {
+            notes.push_str(&format!(" {}", shorten(note)));
+        }
         if let Decision::Failed(error) = decision {
             notes.push_str(&format!(" The skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string())));
         }
@@ -383,7 +386,7 @@ mod tests {
         let rows = results.material();
         let mut kept: Vec<bool> = (0..rows.lines.len()).map(|i| i == 1 || i == 10).collect();
         rows.complete(&mut kept);
-        let text = results.render("\"t\"", &Decision::Partial(kept), 0, 20_000);
+        let text = results.render("\"t\"", &Decision::Partial(View { kept, note: None }), 0, 20_000);
         assert_eq!(
             text,
             "\"t\": 2 of 7 matches, in 2 of 4 files. ⋮ = matches left out; the same search without a question shows them.\n\

@@ -133,9 +133,18 @@ pub enum Decision {
     /// Everything, because there are no scores.
     Failed(SkimError),
     /// The lines that answer.
-    Partial(Vec<bool>),
+    Partial(View),
     /// Nothing answers; the outline.
-    Unanswered(Vec<bool>),
+    Unanswered(View),
+}
+
+/// What is shown of a text.
+#[derive(Debug)]
+pub struct View {
+    /// One flag a line.
+    pub kept: Vec<bool>,
+    /// What the reader should know about where the scores are from, as a sentence.
+    pub note: Option<String>,
 }
 
 /// Decides what to show of `material`.
@@ -170,8 +179,8 @@ pub fn decide(
     };
     let worth = |kept: &[bool]| !fits || material.cost(kept) as f64 <= whole as f64 * WORTHWHILE;
     if scores.answer < scores.thresholds.answer {
-        let outline = select::first_that_fit(material.outline(&scores), within);
-        return Ok(if worth(&outline) { Decision::Unanswered(outline) } else { Decision::Whole });
+        let kept = select::first_that_fit(material.outline(&scores), within);
+        return Ok(if worth(&kept) { Decision::Unanswered(View { kept, note: scores.note }) } else { Decision::Whole });
     }
     let pickable: Vec<bool> = (0..lines.len()).map(|line| material.can_pick(line)).collect();
     let complete = |kept: &mut [bool]| {
@@ -185,7 +194,7 @@ pub fn decide(
     if cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
-    Ok(if worth(&kept) { Decision::Partial(kept) } else { Decision::Whole })
+    Ok(if worth(&kept) { Decision::Partial(View { kept, note: scores.note }) } else { Decision::Whole })
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ pub struct Page<'a> {
     pub total: Option<usize>,
     /// The encoding, where it is not UTF-8.
     pub decoded_from: Option<&'a str>,
+    /// What the reader should know about where the scores are from, as a sentence.
+    pub note: Option<&'a str>,
     /// How a gap is read back, as in "start_line/end_line reads them".
     pub read_back: &'a str,
 }
@@ -72,7 +74,7 @@ pub fn cost(lines: &[&str], first: usize, kept: &[bool]) -> usize {
 
 /// The kept lines and the gaps between them, without a header.
 pub fn view(lines: &[&str], first: usize, kept: &[bool]) -> String {
-    let page = Page { name: "", lines, first, total: None, decoded_from: None, read_back: "" };
+    let page = Page { name: "", lines, first, total: None, decoded_from: None, note: None, read_back: "" };
     Body::write(&page, kept, LONGEST_LINE, usize::MAX).text
 }
 
@@ -162,6 +164,7 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
         Status::Exact if body.stopped => notes.push(format!("{} of {lines} lines.", body.shown)),
         Status::Exact => {}
     }
+    notes.extend(page.note.map(shorten));
     if body.stopped {
         notes.push(format!("Stopped at {most} characters."));
     }
@@ -229,7 +232,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PAGE: Page<'_> = Page { name: "a.txt", lines: &[], first: 0, total: None, decoded_from: None, read_back: "read it" };
+    const PAGE: Page<'_> = Page { name: "a.txt", lines: &[], first: 0, total: None, decoded_from: None, note: None, read_back: "read it" };
 
     #[test]
     fn a_line_that_looks_like_a_gap_makes_the_marker_longer() {

@@ -1,9 +1,10 @@
-//! The tools over the Model Context Protocol, on stdio. The only module that knows rmcp.
+//! The tools over the Model Context Protocol, on stdio and HTTP. The only module that knows rmcp.
 //!
 //! Serves clients that initialize (2025-06-18, 2025-11-25) and those that discover (2026-07-28). Results are plain text and nothing else:
 //! it is the one form that every client hands to its model as it is.
 
 mod definitions;
+pub mod http;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,13 +41,18 @@ impl Server {
         Self { session: Arc::new(session) }
     }
 
+    /// Loads the model where nobody waits for it.
+    fn warm_up(&self) {
+        let session = Arc::clone(&self.session);
+        std::thread::spawn(move || session.skimmer.warm_up());
+    }
+
     /// Serves one client on stdin and stdout until it hangs up. The model loads meanwhile.
     ///
     /// # Errors
     /// A broken connection or handshake, in words.
     pub async fn serve_stdio(self) -> Result<(), String> {
-        let session = Arc::clone(&self.session);
-        std::thread::spawn(move || session.skimmer.warm_up());
+        self.warm_up();
         let service = self.serve(rmcp::transport::stdio_pipes()).await.map_err(|error| error.to_string())?;
         service.waiting().await.map_err(|error| error.to_string())?;
         Ok(())

@@ -5,7 +5,9 @@
 
 pub mod bm25;
 pub mod embedded;
+pub mod fallback;
 pub mod kernels;
+pub mod remote;
 pub mod swe_pruner;
 
 use tokio_util::sync::CancellationToken;
@@ -66,11 +68,14 @@ pub enum SkimError {
     #[error("cancelled")]
     Cancelled,
     /// The model did not load or its arithmetic failed.
-    #[error("{0}")]
+    #[error("{}", first_line(_0))]
     Model(#[from] candle_core::Error),
     /// The model is not in memory yet.
     #[error("the model is still loading")]
     Loading,
+    /// A server that does not answer, or not to the point.
+    #[error("{0}")]
+    Remote(String),
     /// The scores are not numbers, or not one for each line.
     #[error("the model gave no usable scores")]
     Unusable,
@@ -85,6 +90,11 @@ pub enum SkimError {
     /// A bug in the skimmer, caught.
     #[error("the skimmer stopped unexpectedly")]
     Panicked,
+}
+
+/// What went wrong without the call stack that candle adds where RUST_BACKTRACE is set.
+fn first_line(error: &candle_core::Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 /// A model that scores lines.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::Result;
 use crate::prune::code::Code;
 use crate::prune::render::{self, Page, Status};
-use crate::prune::{Decision, FocusQuestion, Limits, decide};
+use crate::prune::{Decision, FocusQuestion, Limits, View, decide};
 use crate::skim::Skimmer;
 use crate::skim::embedded::Embedded;
 use crate::workspace::Workspace;
@@ -65,6 +65,12 @@ impl Session {
         Ok(Self { workspace: Workspace::open(roots)?, skimmer: Arc::new(Embedded::default()), options })
     }
 
+    /// The same with another skimmer.
+    #[must_use]
+    pub fn with_skimmer(self, skimmer: Arc<dyn Skimmer>) -> Self {
+        Self { skimmer, ..self }
+    }
+
     /// Shows lines of a file: those that answer the question, or all of them.
     fn show(
         &self,
@@ -79,22 +85,29 @@ impl Session {
         if lines.is_empty() {
             return Ok(Output { text: format!("{name} is empty: it has no lines.\n"), found: true });
         }
-        let page =
-            Page { name, lines: &lines, first: excerpt.first, total: excerpt.total, decoded_from: excerpt.text.decoded_from, read_back };
         let decision = match question {
             Some(question) => {
                 decide(&Code::new(name, &lines, excerpt.first), question, self.skimmer.as_ref(), &limits.beside(name), cancel)?
             }
             None => Decision::Whole,
         };
-        let all = || vec![true; lines.len()];
-        let text = match &decision {
-            Decision::Whole => render::page(&page, &all(), Status::Exact, limits.most),
-            Decision::Failed(error) => render::page(&page, &all(), Status::Failed(error), limits.most),
-            Decision::Partial(kept) => render::page(&page, kept, Status::Pruned, limits.most),
-            Decision::Unanswered(kept) => render::page(&page, kept, Status::Unanswered, limits.most),
+        let all = View { kept: vec![true; lines.len()], note: None };
+        let (view, status) = match &decision {
+            Decision::Whole => (&all, Status::Exact),
+            Decision::Failed(error) => (&all, Status::Failed(error)),
+            Decision::Partial(view) => (view, Status::Pruned),
+            Decision::Unanswered(view) => (view, Status::Unanswered),
         };
-        Ok(Output { text, found: true })
+        let page = Page {
+            name,
+            lines: &lines,
+            first: excerpt.first,
+            total: excerpt.total,
+            decoded_from: excerpt.text.decoded_from,
+            note: view.note.as_deref(),
+            read_back,
+        };
+        Ok(Output { text: render::page(&page, &view.kept, status, limits.most), found: true })
     }
 
     /// How a gap of a file is read back.

@@ -7,6 +7,7 @@ mod eval;
 mod golden;
 mod protocol;
 mod safety;
+mod serving;
 mod snapshots;
 mod structure;
 mod swe_pruner;

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use codeskim::prune_protocol::{self, Request, Response};
-use codeskim::skim::swe_pruner::prompt::LEAST_CODE;
-use codeskim::skim::swe_pruner::{Precision, SwePruner, Unscored};
+use codeskim::prune_protocol::{Pruner, Request, Response};
+use codeskim::skim::swe_pruner::{Precision, SwePruner};
 use safetensors::tensor::{Dtype, TensorView, serialize_to_file};
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -127,15 +126,10 @@ fn code(case: &Case) -> String {
 }
 
 /// What the service answers, and the logits behind it.
-fn answer(pruner: &SwePruner, request: &Request) -> (Response, Vec<f64>) {
-    match pruner.score(&request.query, &request.code, request.chunk_overlap_tokens, &CancellationToken::new()) {
-        Ok(scores) => {
-            let logits = scores.tokens.iter().map(|token| (token.keep / (1.0 - token.keep)).ln()).collect();
-            (prune_protocol::answer(request, scores, |text| pruner.count(text)).expect("an answer"), logits)
-        }
-        Err(Unscored::QueryTooLong { left, code_tokens }) => (prune_protocol::unpruned(request, code_tokens, left, LEAST_CODE), Vec::new()),
-        Err(Unscored::Failed(error)) => panic!("{error}"),
-    }
+fn answer(pruner: &Pruner, request: &Request) -> (Response, Vec<f64>) {
+    let response = pruner.prune(request, &CancellationToken::new()).expect("an answer");
+    let logits = response.token_scores.iter().map(|(_, keep)| (keep / (1.0 - keep)).ln()).collect();
+    (response, logits)
 }
 
 #[test]
@@ -148,12 +142,13 @@ fn answers_are_those_of_the_published_implementation() {
     for case in goldens().cases {
         if loaded != case.head {
             write_checkpoint(directory.path(), &case.head);
-            pruner = Some(SwePruner::open(directory.path(), Precision::F32, true).expect("a pruner"));
+            pruner = Some(Pruner::Tokens(SwePruner::open(directory.path(), Precision::F32, true).expect("a pruner").into()));
             loaded.clone_from(&case.head);
         }
         let pruner = pruner.as_ref().expect("a pruner");
         let query = if case.query == "Why? *4000" { "Why? ".repeat(4000) } else { case.query.clone() };
-        let (threshold, always_keep_first_frags, chunk_overlap_tokens) = (case.threshold, case.always_keep_first_frags, case.chunk_overlap_tokens);
+        let (threshold, always_keep_first_frags, chunk_overlap_tokens) =
+            (case.threshold, case.always_keep_first_frags, case.chunk_overlap_tokens);
         let request = Request { query, code: code(&case), threshold, always_keep_first_frags, chunk_overlap_tokens };
         let (response, ours) = answer(pruner, &request);
         let what = format!("{} {} {}", case.head, case.package.as_deref().unwrap_or("made up"), case.file);

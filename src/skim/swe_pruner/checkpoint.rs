@@ -88,8 +88,12 @@ pub(super) fn unusable(directory: &Path, problem: impl std::fmt::Display) -> Err
 /// Reads a JSON file of a checkpoint.
 fn json<T: serde::de::DeserializeOwned>(directory: &Path, file: &Path) -> crate::error::Result<T> {
     let name = file.file_name().unwrap_or_default().display();
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| unusable(directory, format!("{name} could not be read ({error}); the directory needs config.json, tokenizer.json and model.safetensors")))?;
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        unusable(
+            directory,
+            format!("{name} could not be read ({error}); the directory needs config.json, tokenizer.json and model.safetensors"),
+        )
+    })?;
     serde_json::from_str(&text).map_err(|error| unusable(directory, format!("{name} is not the configuration of a pruner ({error})")))
 }
 

@@ -50,7 +50,8 @@ impl Head {
             Kind::Crf => "model.compression_head.feature_extractor",
             Kind::Ffn | Kind::Simple => "model.compression_head",
         };
-        let layer = |at: usize, from: usize, to: usize| checkpoint.affine(&format!("{name}.{at}.weight"), &format!("{name}.{at}.bias"), from, to);
+        let layer =
+            |at: usize, from: usize, to: usize| checkpoint.affine(&format!("{name}.{at}.weight"), &format!("{name}.{at}.bias"), from, to);
         let layers = match kind {
             Kind::Crf => vec![layer(1, width, bottleneck)?, layer(4, bottleneck, 2)?],
             Kind::Ffn => vec![layer(1, width, 2 * bottleneck)?, layer(4, 2 * bottleneck, bottleneck)?, layer(7, bottleneck, 1)?],

@@ -100,11 +100,12 @@ impl SwePruner {
     pub fn open(directory: &Path, precision: Precision, waits: bool) -> Result<Self> {
         let (config, backbone) = checkpoint::configurations(directory)?;
         let tokenizer = directory.join("tokenizer.json");
-        let tokenizer = Tokenizer::from_file(&tokenizer).map_err(|error| unusable(directory, format!("tokenizer.json could not be read ({error})")))?;
+        let tokenizer =
+            Tokenizer::from_file(&tokenizer).map_err(|error| unusable(directory, format!("tokenizer.json could not be read ({error})")))?;
         let prompt = Prompt::new(tokenizer, config.instruction.clone()).map_err(|problem| unusable(directory, problem))?;
-        let checkpoint = Checkpoint::open(directory, device().map_err(|error| unusable(directory, error))?, precision)?;
+        let checkpoint = Checkpoint::open(directory, device().map_err(|error| unusable(directory, super::first_line(&error)))?, precision)?;
         let table = [backbone.vocab_size, backbone.hidden_size];
-        checkpoint.check(backbone::EMBEDDING, &table).map_err(|error| unusable(directory, error))?;
+        checkpoint.check(backbone::EMBEDDING, &table).map_err(|error| unusable(directory, super::first_line(&error)))?;
         Ok(Self { config, backbone, prompt, checkpoint: Mutex::new(Some(checkpoint)), model: OnceLock::new(), waits })
     }
 
@@ -148,6 +149,11 @@ impl SwePruner {
         Ok(self.prompt.tokens(text)?.ids.len())
     }
 
+    /// Whether the weights are in memory.
+    pub fn is_loaded(&self) -> bool {
+        self.model.get().is_some_and(std::result::Result::is_ok)
+    }
+
     /// The relevance of one chunk and its tokens, `shift` characters into the text.
     fn read(
         &self,
@@ -181,7 +187,7 @@ impl SwePruner {
         let loaded = self.model.get_or_init(|| {
             let checkpoint = self.checkpoint.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
             let checkpoint = checkpoint.ok_or("it was given up while loading")?;
-            Model::new(&self.config, &self.backbone, &checkpoint).map_err(|error| error.to_string())
+            Model::new(&self.config, &self.backbone, &checkpoint).map_err(|error| super::first_line(&error))
         });
         loaded.as_ref().map_err(|error| SkimError::Model(candle_core::Error::Msg(error.clone())))
     }
@@ -193,7 +199,14 @@ impl Model {
         let width = layers.len() * backbone.hidden_size;
         Ok(Self {
             backbone: Backbone::new(backbone, checkpoint)?,
-            head: Head::new(config.compression_head_type, width, config.bottleneck, config.num_fusion_layers, config.num_heads, checkpoint)?,
+            head: Head::new(
+                config.compression_head_type,
+                width,
+                config.bottleneck,
+                config.num_fusion_layers,
+                config.num_heads,
+                checkpoint,
+            )?,
             layers,
         })
     }

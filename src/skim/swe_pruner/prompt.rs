@@ -99,7 +99,9 @@ impl Prompt {
     /// # Errors
     /// A tokenizer without the words the model answers with, in words.
     pub fn new(tokenizer: Tokenizer, instruction: String) -> Result<Self, String> {
-        let word = |word: &str| tokenizer.token_to_id(word).ok_or_else(|| format!("tokenizer.json has no token \"{word}\", so it is another model's"));
+        let word = |word: &str| {
+            tokenizer.token_to_id(word).ok_or_else(|| format!("tokenizer.json has no token \"{word}\", so it is another model's"))
+        };
         let ids = |text| tokenizer.encode(text, false).map(|encoding| encoding.get_ids().to_vec()).map_err(|error| error.to_string());
         Ok(Self { before: ids(BEFORE)?, after: ids(AFTER)?, answers: [word("no")?, word("yes")?], instruction, tokenizer })
     }
@@ -139,7 +141,10 @@ pub fn chunks(offsets: &[(usize, usize)], most: usize, overlap: usize) -> Vec<(u
     let overlap = if most <= overlap { 0 } else { overlap };
     let starts = (0..offsets.len()).step_by(most - overlap);
     let last = starts.clone().position(|start| start + most >= offsets.len());
-    starts.take(last.map_or(usize::MAX, |last| last + 1)).map(|start| (offsets[start].0, offsets[(start + most).min(offsets.len()) - 1].1)).collect()
+    starts
+        .take(last.map_or(usize::MAX, |last| last + 1))
+        .map(|start| (offsets[start].0, offsets[(start + most).min(offsets.len()) - 1].1))
+        .collect()
 }
 
 #[cfg(test)]

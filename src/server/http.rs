@@ -1,0 +1,196 @@
+//! HTTP: MCP at /mcp, and SWE-Pruner's protocol at /prune and /health.
+//!
+//! Served to this machine unless another address is asked for, which takes a token. A browser's page cannot reach it: requests for another
+//! host, or from another origin, are refused, as both could come from any page that a user opens.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::serve::ListenerExt;
+use axum::{Json, Router};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::json;
+use subtle::ConstantTimeEq;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::Server;
+use crate::prune_protocol::{self, Pruner};
+use crate::skim::SkimError;
+
+/// Longest request, in bytes.
+const LARGEST_REQUEST: usize = 16 << 20;
+/// Requests that wait for their turn; more are turned away.
+const QUEUE: usize = 32;
+/// How long connections may take to end after the server was told to stop.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Who may ask, and how many at once.
+struct Gate {
+    /// Asked of every request but /health.
+    token: Option<String>,
+    /// Whether only this machine is served.
+    loopback: bool,
+    /// Requests that are admitted, and those that run.
+    admitted: Semaphore,
+    running: Semaphore,
+}
+
+/// What the handlers of /prune share.
+struct Service {
+    pruner: Pruner,
+    gate: Arc<Gate>,
+    stop: CancellationToken,
+}
+
+/// Serves until `stop` is cancelled. `token` is needed from every client if there is one.
+///
+/// # Errors
+/// A listener that fails.
+pub async fn serve(
+    server: Server,
+    pruner: Pruner,
+    listener: TcpListener,
+    token: Option<String>,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
+    server.warm_up();
+    let at_once = std::thread::available_parallelism().map_or(1, usize::from);
+    let gate = Arc::new(Gate {
+        token,
+        loopback: listener.local_addr()?.ip().is_loopback(),
+        admitted: Semaphore::new(at_once + QUEUE),
+        running: Semaphore::new(at_once),
+    });
+    // Hosts and origins are checked by the gate, for all routes alike.
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .disable_allowed_hosts()
+        .with_max_request_body_bytes(LARGEST_REQUEST)
+        .with_cancellation_token(stop.child_token());
+    let mcp = StreamableHttpService::new(move || Ok(server.clone()), Arc::new(LocalSessionManager::default()), config);
+    let service = Arc::new(Service { pruner, gate: Arc::clone(&gate), stop: stop.clone() });
+    let routes = Router::new()
+        .route("/prune", post(prune))
+        .layer(DefaultBodyLimit::max(LARGEST_REQUEST))
+        .nest_service("/mcp", mcp)
+        .route_layer(from_fn_with_state(gate, admit))
+        .route("/health", get(health))
+        .with_state(service);
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    let serving = axum::serve(listener, routes).with_graceful_shutdown(stop.clone().cancelled_owned());
+    let late = async {
+        stop.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        ended = serving => ended,
+        () = late => Ok(()),
+    }
+}
+
+/// The address that is meant: a port alone is one of this machine.
+///
+/// # Errors
+/// What is no address, in words.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let whole = if text.parse::<u16>().is_ok() { format!("127.0.0.1:{text}") } else { text.replace("localhost:", "127.0.0.1:") };
+    whole.parse().map_err(|_| "give an address such as 127.0.0.1:8000, or a port".to_owned())
+}
+
+fn detail(status: StatusCode, detail: impl Into<String>) -> Response {
+    (status, Json(json!({ "detail": detail.into() }))).into_response()
+}
+
+/// Turns away who may not ask.
+async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    if let Err(refusal) = gate.check(request.headers()) {
+        return refusal;
+    }
+    next.run(request).await
+}
+
+impl Gate {
+    fn check(&self, headers: &HeaderMap) -> Result<(), Response> {
+        let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+        if self.loopback && text(header::HOST).is_some_and(|host| !is_this_machine(host)) {
+            return Err(detail(StatusCode::FORBIDDEN, "This server is asked for by the name of another host; use localhost."));
+        }
+        let origin = text(header::ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host));
+        if origin.is_some_and(|origin| !is_this_machine(origin)) {
+            return Err(detail(StatusCode::FORBIDDEN, "Pages of other origins may not use this server."));
+        }
+        let Some(token) = &self.token else { return Ok(()) };
+        let given = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+        if bool::from(given.as_bytes().ct_eq(token.as_bytes())) {
+            return Ok(());
+        }
+        let refusal = detail(StatusCode::UNAUTHORIZED, "This server needs its token: send \"Authorization: Bearer TOKEN\".");
+        Err(([(header::WWW_AUTHENTICATE, "Bearer")], refusal).into_response())
+    }
+}
+
+/// Whether a host, with or without a port, is a name of this machine for itself.
+fn is_this_machine(host: &str) -> bool {
+    let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
+    name.eq_ignore_ascii_case("localhost")
+        || name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+async fn health(State(service): State<Arc<Service>>) -> Response {
+    Json(json!({ "status": "healthy", "model_loaded": service.pruner.is_ready() })).into_response()
+}
+
+async fn prune(State(service): State<Arc<Service>>, request: Result<Json<prune_protocol::Request>, JsonRejection>) -> Response {
+    let request = match request {
+        Ok(Json(request)) => request,
+        Err(rejection) => {
+            let status =
+                if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE { rejection.status() } else { StatusCode::UNPROCESSABLE_ENTITY };
+            return detail(status, rejection.body_text());
+        }
+    };
+    let busy = || {
+        ([(header::RETRY_AFTER, "1")], detail(StatusCode::SERVICE_UNAVAILABLE, "Too many requests wait already; try again."))
+            .into_response()
+    };
+    let Ok(_admitted) = service.gate.admitted.try_acquire() else { return busy() };
+    let Ok(_running) = service.gate.running.acquire().await else { return busy() };
+    // A client that goes away drops this future, and with it the guard, which ends the work.
+    let cancel = service.stop.child_token();
+    let _gone = cancel.clone().drop_guard();
+    let pruner = service.pruner.clone();
+    match tokio::task::spawn_blocking(move || pruner.prune(&request, &cancel)).await {
+        Ok(Ok(response)) => Json(response).into_response(),
+        Ok(Err(SkimError::Loading)) => detail(StatusCode::SERVICE_UNAVAILABLE, "The model is still loading; try again."),
+        Ok(Err(error)) => detail(StatusCode::INTERNAL_SERVER_ERROR, format!("The text could not be pruned: {error}.")),
+        Err(_) => detail(StatusCode::INTERNAL_SERVER_ERROR, "The pruner stopped unexpectedly; the server goes on."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_its_own() {
+        for host in ["localhost", "LOCALHOST:80", "127.0.0.1:8000", "127.9.9.9", "[::1]:8000", "::1"] {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in ["example.com", "localhost.example.com:80", "10.0.0.1:80", "null", "", "127.0.0.1.nip.io"] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+        assert_eq!(address("8000").map(|a| a.to_string()), Ok("127.0.0.1:8000".to_owned()));
+        assert!(address("everywhere").is_err());
+    }
+}

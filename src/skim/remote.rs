@@ -1,0 +1,201 @@
+//! Any server that speaks SWE-Pruner's `POST /prune`: the published one, faster models behind vLLM, or another codeskim.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+use ureq::http::StatusCode;
+use ureq::{Agent, Body};
+
+use super::swe_pruner::{Token, by_character, mean};
+use super::{LineScores, SkimError, Skimmer, Thresholds};
+use crate::error::{Error, Result};
+use crate::prune_protocol::{self, Request, Response};
+
+/// Longer texts are not sent, in bytes.
+const LARGEST_TEXT: usize = 8 << 20;
+/// Longer answers are not read, in bytes.
+const LARGEST_ANSWER: u64 = 256 << 20;
+/// How long a server that failed is left alone, so that it costs one timeout and not one a call.
+const LEFT_ALONE: Duration = Duration::from_secs(30);
+/// Before the one retry of a call that was refused or interrupted.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The protocol's default threshold, with one on either side.
+const THRESHOLDS: Thresholds = Thresholds { strict: 0.7, balanced: 0.5, generous: 0.3, answer: 0.0 };
+
+/// A server that scores lines.
+pub struct Remote {
+    agent: Agent,
+    url: String,
+    token: Option<String>,
+    down_until: Mutex<Option<Instant>>,
+}
+
+/// What went wrong with a call.
+struct Failed {
+    what: String,
+    /// Whether another call may go better at once.
+    again: bool,
+    /// Whether it is the server that failed, and not this call.
+    down: bool,
+}
+
+impl Remote {
+    /// A server by its address, with or without `/prune`; each call takes `timeout` at most. `token` is sent as a bearer token.
+    ///
+    /// # Errors
+    /// An address that is none.
+    pub fn new(url: &str, token: Option<String>, timeout: Duration) -> Result<Self> {
+        let known = ["http://", "https://"].iter().find_map(|scheme| url.strip_prefix(scheme)).is_some_and(|host| !host.is_empty());
+        if !known || url.parse::<ureq::http::Uri>().is_err() {
+            return Err(Error::bad_argument(format!(
+                "{} is not the address of a server; give one such as http://localhost:8000.",
+                crate::error::quote(url)
+            )));
+        }
+        let base = url.trim_end_matches('/').trim_end_matches("/prune");
+        let config = Agent::config_builder().timeout_global(Some(timeout)).max_redirects(0).http_status_as_error(false).build();
+        Ok(Self { agent: config.into(), url: format!("{base}/prune"), token, down_until: Mutex::new(None) })
+    }
+
+    fn ask(&self, request: &Request) -> std::result::Result<Response, Failed> {
+        let mut post = self.agent.post(&self.url);
+        if let Some(token) = &self.token {
+            post = post.header("Authorization", &format!("Bearer {token}"));
+        }
+        let interrupted = |error: ureq::Error| {
+            let how = if matches!(error, ureq::Error::Json(_)) { "answered in another protocol" } else { "did not answer" };
+            let again = !matches!(error, ureq::Error::Timeout(_) | ureq::Error::Json(_));
+            Failed { what: format!("the server at {} {how} ({error})", self.url), again, down: true }
+        };
+        let mut response = post.send_json(request).map_err(interrupted)?;
+        let status = response.status();
+        if status == StatusCode::OK {
+            return response.body_mut().with_config().limit(LARGEST_ANSWER).read_json().map_err(interrupted);
+        }
+        let again = matches!(status, StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT);
+        let why = if status == StatusCode::UNAUTHORIZED {
+            "; set CODESKIM_REMOTE_TOKEN to its token".to_owned()
+        } else {
+            reason(response.body_mut())
+        };
+        Err(Failed { what: format!("the server at {} answered {status}{why}", self.url), again, down: status.is_server_error() })
+    }
+
+    /// Asks, once more where that may help; after that the server is left alone for a while.
+    fn ask_patiently(&self, request: &Request) -> std::result::Result<Response, SkimError> {
+        let down = |until: &mut Option<Instant>| until.take_if(|until| *until <= Instant::now()).is_none() && until.is_some();
+        if down(&mut self.down_until.lock().unwrap_or_else(std::sync::PoisonError::into_inner)) {
+            return Err(SkimError::Remote(format!("the server at {} did not answer before and is asked again later", self.url)));
+        }
+        let answer = self.ask(request).or_else(|failed| {
+            if !failed.again {
+                return Err(failed);
+            }
+            std::thread::sleep(PAUSE);
+            self.ask(request)
+        });
+        answer.map_err(|failed| {
+            if failed.down {
+                *self.down_until.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Instant::now() + LEFT_ALONE);
+            }
+            SkimError::Remote(failed.what)
+        })
+    }
+}
+
+/// What a server says went wrong.
+fn reason(body: &mut Body) -> String {
+    let text = body.with_config().limit(4096).read_to_string().unwrap_or_default();
+    if text.trim().is_empty() { String::new() } else { format!(": {}", crate::error::shorten(text.trim())) }
+}
+
+impl Skimmer for Remote {
+    fn skim(&self, lines: &[&str], question: &str, _: &CancellationToken) -> std::result::Result<LineScores, SkimError> {
+        let code = lines.concat();
+        if code.len() > LARGEST_TEXT {
+            return Err(SkimError::Remote(format!("{} MB are too much to send to a server", code.len() >> 20)));
+        }
+        let request = Request::new(question, code);
+        let response = self.ask_patiently(&request)?;
+        if let Some(error) = response.error_msg {
+            return Err(SkimError::Remote(format!("the server could not prune this: {error}")));
+        }
+        let keep = line_scores(&response, &request.code, lines)
+            .ok_or_else(|| SkimError::Remote(format!("the server at {} answered about another text", self.url)))?;
+        Ok(LineScores { keep, answer: response.score as f32, thresholds: THRESHOLDS, note: None })
+    }
+}
+
+/// The scores of lines from those of their tokens, where the tokens spell the text; else from the lines that the server kept.
+fn line_scores(response: &Response, code: &str, lines: &[&str]) -> Option<Vec<f32>> {
+    let count = code.chars().count();
+    let starts: Vec<usize> = lines
+        .iter()
+        .scan(0, |at, line| {
+            let from = *at;
+            *at += line.chars().count();
+            Some(from)
+        })
+        .collect();
+    let content = |i: usize| starts[i]..starts[i] + lines[i].trim_end_matches(['\r', '\n']).chars().count();
+    if let Some(tokens) = spelt(&response.token_scores, code) {
+        let characters = by_character(&tokens, count);
+        return Some((0..lines.len()).map(|i| mean(&characters[content(i)]).unwrap_or(0.0) as f32).collect());
+    }
+    let mut keep = vec![0.0; lines.len()];
+    let numbered = prune_protocol::line_starts(code);
+    for number in &response.kept_frags {
+        let start = numbered.get(number.checked_sub(1)?)?;
+        keep[starts.partition_point(|from| from <= start) - 1] = 1.0;
+    }
+    Some(keep)
+}
+
+/// The tokens with their places, if together they are the text: as they are, or in the letters that byte-level vocabularies have for bytes.
+fn spelt(tokens: &[(String, f64)], code: &str) -> Option<Vec<Token>> {
+    let as_they_are = |word: &str| Some(word.as_bytes().to_vec());
+    let in_letters = |word: &str| word.chars().map(byte_of).collect::<Option<Vec<u8>>>();
+    [&as_they_are as &dyn Fn(&str) -> Option<Vec<u8>>, &in_letters].into_iter().find_map(|bytes| {
+        let starts: Vec<usize> = code.char_indices().map(|(at, _)| at).chain([code.len()]).collect();
+        let character = |byte: usize| starts.partition_point(|start| *start <= byte) - 1;
+        let mut at = 0;
+        let mut out = Vec::new();
+        for (word, keep) in tokens {
+            let bytes = bytes(word)?;
+            if code.as_bytes().get(at..at + bytes.len()) != Some(&bytes) {
+                return None;
+            }
+            let to = at + bytes.len();
+            out.push(Token { word: word.clone(), at: (character(at), starts.partition_point(|start| *start < to)), keep: *keep });
+            at = to;
+        }
+        (at == code.len()).then_some(out)
+    })
+}
+
+/// The byte that a letter of a byte-level vocabulary stands for: printable Latin-1 is itself, the rest is numbered from U+0100 on.
+fn byte_of(letter: char) -> Option<u8> {
+    let printable = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
+    match u32::from(letter) {
+        code @ 0..=0xff => u8::try_from(code).ok().filter(|byte| printable(*byte)),
+        code => (0..=255).filter(|byte| !printable(*byte)).nth(code as usize - 0x100),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_found_in_the_text_in_either_spelling() {
+        let at = |tokens: &[&str], code: &str| {
+            let tokens: Vec<_> = tokens.iter().map(|word| ((*word).to_owned(), 0.5)).collect();
+            spelt(&tokens, code).map(|tokens| tokens.into_iter().map(|token| token.at).collect::<Vec<_>>())
+        };
+        assert_eq!(at(&["fn a", "\n"], "fn a\n"), Some(vec![(0, 4), (4, 5)]));
+        assert_eq!(at(&["fn", "Ġ", "Ã©", "Ċ"], "fn é\n"), Some(vec![(0, 2), (2, 3), (3, 4), (4, 5)]));
+        assert_eq!(at(&["fn", "Ġ", "Ã", "©"], "fn é"), Some(vec![(0, 2), (2, 3), (3, 4), (3, 4)]));
+        assert_eq!(at(&["fn"], "fn a"), None);
+    }
+}

@@ -157,6 +157,16 @@ fn bad_requests_get_a_sentence_and_too_many_are_turned_away() {
 }
 
 #[test]
+fn the_service_file_starts_a_server() {
+    let file = std::fs::read_to_string(Path::new(REPOSITORY).join("deploy/codeskim.service")).expect("a file");
+    let command = file.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/codeskim serve ")).expect("a command");
+    let here = command.replace("0.0.0.0:8000", "0.0.0.0:0").replace("/srv/code", "src");
+    let served = serve(&here.split(' ').collect::<Vec<_>>(), Some("s3cret"));
+    let (url, body) = (format!("{}/prune", served.base), json!({ "query": "why?", "code": "x" }));
+    assert_eq!(post(&url, &[("Authorization", "Bearer s3cret")], &body).0, 200);
+}
+
+#[test]
 fn a_remote_skimmer_gives_what_the_server_scores() {
     let served = serve(&["--http", "0"], Some("s3cret"));
     let remote = |token: &str| {

@@ -141,6 +141,14 @@ impl SwePruner {
         Ok(Scores { relevance, tokens, code_tokens, input_tokens })
     }
 
+    /// Tokens of the prompt for a text that fits into one.
+    ///
+    /// # Errors
+    /// A tokenizer that fails.
+    pub fn input_tokens(&self, query: &str, code: &str) -> std::result::Result<usize, SkimError> {
+        Ok(self.prompt.input(query, code)?.ids.len())
+    }
+
     /// Tokens of a text.
     ///
     /// # Errors

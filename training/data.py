@@ -86,7 +86,7 @@ def is_copy(lines, known):
 
 
 def load_labels(path, vocabulary):
-    """(training documents, validation documents), each with .lang, .package, .paths and .search set.
+    """(training documents, validation documents), each with .lang, .package, .paths, .search and .first (of the first labels) set.
 
     Those for training that are part of a file also have .whole: a document of the file, whose questions know nothing of the other lines, and
     .span, where in it they are.
@@ -98,7 +98,7 @@ def load_labels(path, vocabulary):
         if row["id"] not in seen:
             document = Document(as_skimmed(row["lines"]), vocabulary)
             document.lang, document.package, document.search = row["lang"], row["package"], row["lines"][0].startswith("== ")
-            document.paths, document.whole = frozenset(row["paths"]), None
+            document.paths, document.whole, document.first = frozenset(row["paths"]), None, row["id"].startswith("train-")
             seen[row["id"]] = document
             (validation if row["package"] in VALIDATION else train).append(document)
         seen[row["id"]].ask(row["question"], row["keep"], row["kind"], vocabulary)

@@ -57,6 +57,7 @@ LEAST_TAUGHT = 0.3     # share of labelled windows that the teacher is asked abo
 DOCUMENT = 0.2         # weight of "something here answers"
 LIKENESS = 0.5         # weight at the start of being like the teacher before the transformer over lines
 MATRIX = re.compile(r"^blocks\..*\.(qkv|out|cross_q|cross_kv|cross_out|up|down)\.weight$")  # those for Muon, which learns more from a step
+FIRST = 0.4            # share, at the end, of labelled windows that are of the first labels, whose kinds of questions are mixed as in validation
 RAMP = 0.1             # share of the time over which what is the teacher's begins to learn
 
 
@@ -125,6 +126,7 @@ def main():
     labelled, validation = load_labels(args.work / "labelled.jsonl", vocabulary)
     random.Random(2).shuffle(labelled)
     labelled = labelled[:round(args.labels * len(labelled))]
+    first = [document for document in labelled if document.first]
     mined = load_mined(args.work / "mined.jsonl", vocabulary, FILES[args.stage]) if mined_share else []
     labelled_packages, mined_packages = by_package(labelled), by_package(mined)
     count = lambda documents: f"{len(documents)} with {sum(len(d.questions) for d in documents)} questions"
@@ -207,7 +209,8 @@ def main():
             elif is_log:
                 document, questions, label, start, end = log_sample(vocabulary, rng)
             else:
-                document, questions, label, start, end = labelled_sample(labelled, labelled_packages, rng)
+                windows = first if rng.random() < FIRST * progress else labelled
+                document, questions, label, start, end = labelled_sample(windows, labelled_packages, rng)
             inputs = [x.to(device) for x in tensors(document, questions, vocabulary, start, end)]
             met, label = model.meet(*inputs), torch.from_numpy(label).to(device)
             known = places(inputs[0], inputs[4])

@@ -57,7 +57,7 @@ pub struct Cli {
 #[derive(Args, Clone)]
 struct Models {
     /// Score lines with the published pruner in this directory (see `codeskim model pull`)
-    #[arg(long, value_name = "DIR", global = true, conflicts_with = "remote")]
+    #[arg(long, value_name = "DIR", global = true)]
     model: Option<PathBuf>,
     /// What its weights are kept in
     #[arg(long, value_enum, default_value_t = Precision::default(), global = true)]
@@ -269,6 +269,9 @@ fn execute(cli: Cli) -> Result<Output> {
     let shell = !matches!(cli.command, None | Some(Command::Serve { .. }));
     let limits = Limits { most: cli.max_chars, tokens: cli.budget, keep: cli.keep };
     let session = Session::new(&roots, Options { limits: limits.clone(), shell })?;
+    if cli.models.model.is_some() && cli.models.remote.is_some() {
+        return Err(Error::bad_argument("--model and --remote both say what scores lines; give one of them."));
+    }
     let published = cli.models.published(shell)?;
     let session = match (&published, cli.models.server()?) {
         (Some(model), _) => session.with_skimmer(Arc::new(Fallback::new(Arc::clone(model) as Arc<dyn Skimmer>))),
@@ -350,7 +353,10 @@ fn serve(session: Session) -> Result<Output> {
 
 /// Serves over HTTP until the process is told to stop.
 fn serve_http(session: Session, pruner: Pruner, address: SocketAddr) -> Result<Output> {
-    let token = std::env::var("CODESKIM_TOKEN").ok().filter(|token| !token.is_empty());
+    let token = std::env::var_os("CODESKIM_TOKEN").filter(|token| !token.is_empty()).map(|token| token.into_string().unwrap_or_default());
+    if token.as_ref().is_some_and(|token| token.is_empty() || token.contains(|c: char| !c.is_ascii_graphic())) {
+        return Err(Error::bad_argument("CODESKIM_TOKEN has characters in it that no token has; use printable ASCII without blanks."));
+    }
     if token.is_none() && !address.ip().is_loopback() {
         let message =
             format!("{address} can be reached by others: set CODESKIM_TOKEN to the token that clients are to send, or serve 127.0.0.1.");

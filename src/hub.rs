@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use hf_hub::Cache;
 use hf_hub::api::sync::{ApiBuilder, ApiError};
 use sha2::{Digest, Sha256};
 
@@ -11,8 +13,8 @@ use crate::error::{Error, Result, quote, shorten};
 
 /// What a pruner needs.
 const FILES: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
-/// Attempts after a connection breaks, each from where the last one ended.
-const RETRIES: usize = 5;
+/// Before each attempt after a connection broke.
+const PAUSES: [Duration; 3] = [Duration::from_millis(300), Duration::from_secs(1), Duration::from_secs(3)];
 /// The published checkpoint.
 const SWE_PRUNER: &str = "ayanami-kitasan/code-pruner";
 
@@ -39,21 +41,50 @@ pub fn pull(request: &Request) -> Result<PathBuf> {
         let message = format!("{} is not a model; give swe-pruner, or a repository of the hub such as {SWE_PRUNER}.", quote(repository));
         return Err(Error::bad_argument(message));
     }
-    let mut api = ApiBuilder::from_env().with_progress(request.progress).with_retries(RETRIES);
-    if let Some(endpoint) = &request.endpoint {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let mut api = match &request.cache {
+        Some(cache) => ApiBuilder::from_cache(Cache::new(cache.clone())),
+        None if variable("HF_HOME").is_some() || std::env::home_dir().is_some() => ApiBuilder::from_env(),
+        None => return Err(Error::bad_argument("There is no home directory to keep models in; give --cache DIR.")),
+    };
+    if let Some(endpoint) = request.endpoint.clone().or_else(|| variable("HF_ENDPOINT")) {
         api = api.with_endpoint(endpoint.trim_end_matches('/').to_owned());
     }
-    if let Some(cache) = &request.cache {
-        api = api.with_cache_dir(cache.clone());
+    if let Some(token) = variable("HF_TOKEN") {
+        api = api.with_token(Some(token));
     }
-    let repo = api.build().map_err(|error| failed(repository, &error.to_string()))?.model(repository.to_owned());
+    // Its own retries append to what they have already written.
+    let api = api.with_progress(request.progress).with_retries(0).build().map_err(|error| failed(repository, &error.to_string()))?;
+    let repo = api.model(repository.to_owned());
+    // Twice, as files that were there before may be those of an earlier version than the one that was fetched now.
     let mut directory = PathBuf::new();
-    for file in FILES {
-        let path = repo.get(file).map_err(|error| failed(repository, &explain(file, &error)))?;
-        verify(&path).map_err(|problem| failed(repository, &format!("{file} {problem}")))?;
-        directory = path.parent().unwrap_or(Path::new(".")).to_owned();
+    for _ in 0..2 {
+        for file in FILES {
+            let path = patiently(|| repo.get(file)).map_err(|error| failed(repository, &explain(file, &error)))?;
+            verify(&path).map_err(|problem| failed(repository, &format!("{file} {problem}")))?;
+            directory = path.parent().unwrap_or(Path::new(".")).to_owned();
+        }
+        if FILES.iter().all(|file| directory.join(file).exists()) {
+            return Ok(directory);
+        }
     }
-    Ok(directory)
+    Err(failed(repository, &format!("its files are of different versions in {}", quote(&directory.display().to_string()))))
+}
+
+/// Tries again where a connection broke, each time from where the last one ended.
+fn patiently<T>(get: impl Fn() -> std::result::Result<T, ApiError>) -> std::result::Result<T, ApiError> {
+    let broke = |error: &ApiError| match error {
+        ApiError::RequestError(error) => !matches!(**error, ureq::Error::StatusCode(_) | ureq::Error::HostNotFound),
+        ApiError::IoError(error) => error.kind() != io::ErrorKind::StorageFull,
+        _ => false,
+    };
+    let mut pauses = PAUSES.iter();
+    loop {
+        match (get(), pauses.next()) {
+            (Err(error), Some(pause)) if broke(&error) => std::thread::sleep(*pause),
+            (done, _) => return done,
+        }
+    }
 }
 
 fn failed(repository: &str, problem: &str) -> Error {
@@ -75,7 +106,7 @@ fn explain(file: &str, error: &ApiError) -> String {
         ApiError::IoError(error) if error.kind() == io::ErrorKind::StorageFull => {
             format!("the disk is full, and {file} goes on from here next time")
         }
-        ApiError::TooManyRetries(error) => format!("{file} broke off too often ({error}), and goes on from here next time"),
+        ApiError::IoError(error) => format!("{file} broke off ({error}), and goes on from here next time"),
         error => format!("{file}: {error}"),
     }
 }

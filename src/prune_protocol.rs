@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::prune::tokens;
+use crate::prune::{LONGEST_SKIMMED, tokens};
 use crate::skim::swe_pruner::prompt::LEAST_CODE;
 use crate::skim::swe_pruner::{Scores, SwePruner, Token, Unscored, by_character, mean};
 use crate::skim::{SkimError, Skimmer, skim_safely};
@@ -65,6 +65,9 @@ pub struct Response {
     pub model_input_token_cnt: usize,
     /// Why nothing was pruned, if nothing was.
     pub error_msg: Option<String>,
+    /// Where the scores are from, if not from where they should be. The published service has no such field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// What answers requests.
@@ -83,11 +86,9 @@ impl Pruner {
     /// A model that is not there or fails.
     pub fn prune(&self, request: &Request, cancel: &CancellationToken) -> Result<Response, SkimError> {
         match self {
-            Self::Lines(skimmer) => {
-                Ok(answer(request, by_line(skimmer.as_ref(), request, cancel)?, |text| Ok::<_, SkimError>(tokens(text)))?)
-            }
+            Self::Lines(skimmer) => by_line(skimmer.as_ref(), request, cancel),
             Self::Tokens(pruner) => match pruner.score(&request.query, &request.code, request.chunk_overlap_tokens, cancel) {
-                Ok(scores) => answer(request, scores, |text| pruner.count(text)),
+                Ok(scores) => answer(request, scores, &service_starts(&lines(&request.code)), |text| pruner.count(text)),
                 Err(Unscored::QueryTooLong { left, code_tokens }) => Ok(unpruned(request, code_tokens, left)),
                 Err(Unscored::Failed(error)) => Err(error),
             },
@@ -103,15 +104,23 @@ impl Pruner {
     }
 }
 
-/// The scores of lines as those of tokens. Clients mean "balanced" by 0.5, so that is where the skimmer's own threshold is moved.
-fn by_line(skimmer: &dyn Skimmer, request: &Request, cancel: &CancellationToken) -> Result<Scores, SkimError> {
+/// An answer from the scores of lines. Clients mean "balanced" by 0.5, so that is where the skimmer's own threshold is moved.
+fn by_line(skimmer: &dyn Skimmer, request: &Request, cancel: &CancellationToken) -> Result<Response, SkimError> {
     let lines: Vec<&str> = request.code.split_inclusive('\n').collect();
+    if lines.len() > LONGEST_SKIMMED {
+        return Err(SkimError::TooLong { lines: lines.len(), most: LONGEST_SKIMMED });
+    }
     let code_tokens = tokens(&request.code);
     let input_tokens = code_tokens + tokens(&request.query);
+    let count = |text: &str| Ok(tokens(text));
+    let starts = line_starts(&request.code);
     if lines.is_empty() {
-        return Ok(Scores { relevance: 0.0, tokens: Vec::new(), code_tokens, input_tokens });
+        return answer(request, Scores { relevance: 0.0, tokens: Vec::new(), code_tokens, input_tokens }, &starts, count);
     }
     let scores = skim_safely(skimmer, &lines, &request.query, cancel)?;
+    if let Some(note) = &scores.note {
+        tracing::warn!("{note}");
+    }
     let log_odds = |p: f32| (f64::from(p).clamp(1e-6, 1.0 - 1e-6) / (1.0 - f64::from(p).clamp(1e-6, 1.0 - 1e-6))).ln();
     let shift = log_odds(scores.thresholds.balanced);
     let mut at = 0;
@@ -121,7 +130,9 @@ fn by_line(skimmer: &dyn Skimmer, request: &Request, cancel: &CancellationToken)
         Token { word: (*line).to_owned(), at: (from, at), keep: 1.0 / (1.0 + (shift - log_odds(*keep)).exp()) }
     };
     let tokens = lines.iter().zip(&scores.keep).map(token).collect();
-    Ok(Scores { relevance: f64::from(scores.answer), tokens, code_tokens, input_tokens })
+    let note = scores.note;
+    let scores = Scores { relevance: f64::from(scores.answer), tokens, code_tokens, input_tokens };
+    Ok(Response { note, ..answer(request, scores, &starts, count)? })
 }
 
 /// Lines of a text as Python's `str.splitlines` has them, without what ends them.
@@ -156,25 +167,35 @@ pub fn line_starts(text: &str) -> Vec<usize> {
     lines(text).into_iter().map(start).collect()
 }
 
-/// The mean score of each line's characters. A line end counts as one character here, also where it has two, as in the service.
-fn line_scores(text: &str, lines: &[&str], tokens: &[Token]) -> Vec<Option<f64>> {
-    let characters = by_character(tokens, text.chars().count());
-    let mut at = 0;
-    let score = |line: &&str| {
-        let (from, to) = (at, at + line.chars().count());
-        at = to + 1;
-        mean(characters.get(from..to.min(characters.len())).unwrap_or_default())
+/// Where lines begin for the service, to which a line end is one character also where it has two: in a text with CRLF it drifts away.
+fn service_starts(lines: &[&str]) -> Vec<usize> {
+    let start = |at: &mut usize, line: &&str| {
+        let start = *at;
+        *at += line.chars().count() + 1;
+        Some(start)
     };
-    lines.iter().map(score).collect()
+    lines.iter().scan(0, start).collect()
+}
+
+/// The mean score of each line's characters.
+fn line_scores(text: &str, lines: &[&str], starts: &[usize], tokens: &[Token]) -> Vec<Option<f64>> {
+    let characters = by_character(tokens, text.chars().count());
+    let score = |(line, from): (&&str, &usize)| {
+        let to = from + line.chars().count();
+        mean(characters.get(*from..to.min(characters.len())).unwrap_or_default())
+    };
+    lines.iter().zip(starts).map(score).collect()
 }
 
 /// Answers a request from its scores; `count` gives the tokens of a text.
-///
-/// # Errors
-/// Whatever `count` says.
-fn answer<E>(request: &Request, scores: Scores, count: impl Fn(&str) -> Result<usize, E>) -> Result<Response, E> {
+fn answer(
+    request: &Request,
+    scores: Scores,
+    starts: &[usize],
+    count: impl Fn(&str) -> Result<usize, SkimError>,
+) -> Result<Response, SkimError> {
     let lines = lines(&request.code);
-    let kept = kept(&line_scores(&request.code, &lines, &scores.tokens), request);
+    let kept = kept(&line_scores(&request.code, &lines, starts, &scores.tokens), request);
     let pruned_code = render(&lines, &kept);
     Ok(Response {
         score: scores.relevance,
@@ -185,6 +206,7 @@ fn answer<E>(request: &Request, scores: Scores, count: impl Fn(&str) -> Result<u
         origin_token_cnt: scores.code_tokens,
         model_input_token_cnt: scores.input_tokens,
         error_msg: None,
+        note: None,
     })
 }
 
@@ -201,6 +223,7 @@ fn unpruned(request: &Request, code_tokens: usize, left: isize) -> Response {
         error_msg: Some(format!(
             "Query too long, insufficient space for code processing. Available code tokens: {left}, minimum required: {LEAST_CODE}."
         )),
+        note: None,
     }
 }
 

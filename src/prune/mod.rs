@@ -25,6 +25,8 @@ pub const WORTHWHILE: f64 = 0.8;
 pub const LONGEST_SKIMMED: usize = 50_000;
 /// Tokens set aside for the header of a view, beside the name in it.
 const HEADER_TOKENS: usize = 60;
+/// Bytes of text whose tokens are counted at once.
+const COUNTED_AT_ONCE: usize = 100_000;
 /// Longest focus question, in characters.
 pub const LONGEST_QUESTION: usize = 2000;
 
@@ -102,9 +104,15 @@ impl Limits {
     }
 }
 
-/// o200k tokens of a text.
+/// o200k tokens of a text. A long one is counted in parts: the tokenizer gives up on a run of a million blanks, and a seam costs a token at most.
 pub fn tokens(text: &str) -> usize {
-    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+    let (mut count, mut rest) = (0, text);
+    while !rest.is_empty() {
+        let (part, after) = rest.split_at(rest.floor_char_boundary(COUNTED_AT_ONCE));
+        count += tiktoken_rs::o200k_base_singleton().encode_ordinary(part).len();
+        rest = after;
+    }
+    count
 }
 
 /// Something that can be shown in part.
@@ -205,6 +213,15 @@ mod tests {
     fn pieces_partition_the_text() {
         assert_eq!(pieces(&[true, false, false, true]), [Piece::Lines(0..1), Piece::Gap(1..3), Piece::Lines(3..4)]);
         assert!(pieces(&[]).is_empty());
+    }
+
+    #[test]
+    fn tokens_of_any_text_are_counted() {
+        assert_eq!(tokens("fn main() {}\n"), 5);
+        assert!(tokens(&format!("a{}b", " ".repeat(1_200_000))) > 2);
+        let text = "let größe = 日本(🦀);\n".repeat(20_000);
+        let whole = tiktoken_rs::o200k_base_singleton().encode_ordinary(&text).len();
+        assert!(tokens(&text).abs_diff(whole) < 20);
     }
 
     #[test]

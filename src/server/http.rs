@@ -3,7 +3,7 @@
 //! Served to this machine unless another address is asked for, which takes a token. A browser's page cannot reach it: requests for another
 //! host, or from another origin, are refused, as both could come from any page that a user opens.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +23,8 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::Server;
+use super::{PATIENCE, Server};
+use crate::error::shorten;
 use crate::prune_protocol::{self, Pruner};
 use crate::skim::SkimError;
 
@@ -40,15 +41,14 @@ struct Gate {
     token: Option<String>,
     /// Whether only this machine is served.
     loopback: bool,
-    /// Requests that are admitted, and those that run.
+    /// Requests that run or wait.
     admitted: Semaphore,
-    running: Semaphore,
 }
 
 /// What the handlers of /prune share.
 struct Service {
     pruner: Pruner,
-    gate: Arc<Gate>,
+    slots: Arc<Semaphore>,
     stop: CancellationToken,
 }
 
@@ -65,12 +65,9 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     server.warm_up();
     let at_once = std::thread::available_parallelism().map_or(1, usize::from);
-    let gate = Arc::new(Gate {
-        token,
-        loopback: listener.local_addr()?.ip().is_loopback(),
-        admitted: Semaphore::new(at_once + QUEUE),
-        running: Semaphore::new(at_once),
-    });
+    let gate = Arc::new(Gate { token, loopback: listener.local_addr()?.ip().is_loopback(), admitted: Semaphore::new(at_once + QUEUE) });
+    let slots = Arc::new(Semaphore::new(at_once));
+    let server = Server { slots: Arc::clone(&slots), ..server };
     // Hosts and origins are checked by the gate, for all routes alike.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -79,7 +76,7 @@ pub async fn serve(
         .with_max_request_body_bytes(LARGEST_REQUEST)
         .with_cancellation_token(stop.child_token());
     let mcp = StreamableHttpService::new(move || Ok(server.clone()), Arc::new(LocalSessionManager::default()), config);
-    let service = Arc::new(Service { pruner, gate: Arc::clone(&gate), stop: stop.clone() });
+    let service = Arc::new(Service { pruner, slots, stop: stop.clone() });
     let routes = Router::new()
         .route("/prune", post(prune))
         .layer(DefaultBodyLimit::max(LARGEST_REQUEST))
@@ -112,11 +109,12 @@ fn detail(status: StatusCode, detail: impl Into<String>) -> Response {
     (status, Json(json!({ "detail": detail.into() }))).into_response()
 }
 
-/// Turns away who may not ask.
+/// Turns away who may not ask, and more than can wait, before their bodies are read.
 async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     if let Err(refusal) = gate.check(request.headers()) {
         return refusal;
     }
+    let Ok(_admitted) = gate.admitted.try_acquire() else { return busy() };
     next.run(request).await
 }
 
@@ -131,8 +129,9 @@ impl Gate {
             return Err(detail(StatusCode::FORBIDDEN, "Pages of other origins may not use this server."));
         }
         let Some(token) = &self.token else { return Ok(()) };
-        let given = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
-        if bool::from(given.as_bytes().ct_eq(token.as_bytes())) {
+        let given =
+            text(header::AUTHORIZATION).and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
+        if given.is_some_and(|(_, given)| bool::from(given.as_bytes().ct_eq(token.as_bytes()))) {
             return Ok(());
         }
         let refusal = detail(StatusCode::UNAUTHORIZED, "This server needs its token: send \"Authorization: Bearer TOKEN\".");
@@ -143,8 +142,12 @@ impl Gate {
 /// Whether a host, with or without a port, is a name of this machine for itself.
 fn is_this_machine(host: &str) -> bool {
     let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
-    name.eq_ignore_ascii_case("localhost")
-        || name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn busy() -> Response {
+    ([(header::RETRY_AFTER, "1")], detail(StatusCode::SERVICE_UNAVAILABLE, "Too many requests wait already; try again.")).into_response()
 }
 
 async fn health(State(service): State<Arc<Service>>) -> Response {
@@ -157,21 +160,21 @@ async fn prune(State(service): State<Arc<Service>>, request: Result<Json<prune_p
         Err(rejection) => {
             let status =
                 if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE { rejection.status() } else { StatusCode::UNPROCESSABLE_ENTITY };
-            return detail(status, rejection.body_text());
+            return detail(status, shorten(&rejection.body_text()));
         }
     };
-    let busy = || {
-        ([(header::RETRY_AFTER, "1")], detail(StatusCode::SERVICE_UNAVAILABLE, "Too many requests wait already; try again."))
-            .into_response()
-    };
-    let Ok(_admitted) = service.gate.admitted.try_acquire() else { return busy() };
-    let Ok(_running) = service.gate.running.acquire().await else { return busy() };
-    // A client that goes away drops this future, and with it the guard, which ends the work.
+    // A client that goes away drops this future, and with it the guard, which ends the work; the slot is taken until it has ended.
     let cancel = service.stop.child_token();
     let _gone = cancel.clone().drop_guard();
+    let Ok(Ok(slot)) = tokio::time::timeout(PATIENCE, Arc::clone(&service.slots).acquire_owned()).await else { return busy() };
     let pruner = service.pruner.clone();
-    match tokio::task::spawn_blocking(move || pruner.prune(&request, &cancel)).await {
+    let work = move || {
+        let _slot = slot;
+        pruner.prune(&request, &cancel)
+    };
+    match tokio::task::spawn_blocking(work).await {
         Ok(Ok(response)) => Json(response).into_response(),
+        Ok(Err(error @ (SkimError::TooLong { .. } | SkimError::TooLarge(_)))) => detail(StatusCode::PAYLOAD_TOO_LARGE, format!("{error}.")),
         Ok(Err(SkimError::Loading)) => detail(StatusCode::SERVICE_UNAVAILABLE, "The model is still loading; try again."),
         Ok(Err(error)) => detail(StatusCode::INTERNAL_SERVER_ERROR, format!("The text could not be pruned: {error}.")),
         Err(_) => detail(StatusCode::INTERNAL_SERVER_ERROR, "The pruner stopped unexpectedly; the server goes on."),
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_its_own() {
-        for host in ["localhost", "LOCALHOST:80", "127.0.0.1:8000", "127.9.9.9", "[::1]:8000", "::1"] {
+        for host in ["localhost", "LOCALHOST:80", "127.0.0.1:8000", "127.9.9.9", "[::1]:8000", "[::1]"] {
             assert!(is_this_machine(host), "{host}");
         }
         for host in ["example.com", "localhost.example.com:80", "10.0.0.1:80", "null", "", "127.0.0.1.nip.io"] {

@@ -16,12 +16,15 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use tokio::sync::Semaphore;
 
 use crate::error::count;
 use crate::tools::{Call, Session};
 
 /// How long clients may keep the list of tools: it never changes while the server runs.
 const LIST_TTL_MS: u64 = 3_600_000;
+/// How long a call waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Time between progress notifications.
 const PROGRESS: Duration = Duration::from_secs(1);
 /// What an agent is told about this server; for some clients it is all they see until they look for a tool.
@@ -33,12 +36,14 @@ const INSTRUCTIONS: &str = "Use read_file, grep and head from here to read code 
 #[derive(Clone)]
 pub struct Server {
     session: Arc<Session>,
+    /// Calls that may run at once.
+    slots: Arc<Semaphore>,
 }
 
 impl Server {
     /// Wraps a session.
     pub fn new(session: Session) -> Self {
-        Self { session: Arc::new(session) }
+        Self { session: Arc::new(session), slots: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)) }
     }
 
     /// Loads the model where nobody waits for it.
@@ -91,10 +96,16 @@ impl ServerHandler for Server {
             let name = crate::error::quote(&request.name);
             return Err(ErrorData::invalid_params(format!("There is no tool {name}; call tools/list for those there are."), None));
         };
+        let busy = || CallToolResult::error(vec![ContentBlock::text("The server has too much to do; try again in a moment.")]);
+        let slot = tokio::select! {
+            Ok(slot) = Arc::clone(&self.slots).acquire_owned() => slot,
+            () = tokio::time::sleep(PATIENCE) => return Ok(busy().into()),
+        };
         let files = Arc::new(AtomicUsize::new(0));
         let work = {
             let (session, files, cancel) = (Arc::clone(&self.session), Arc::clone(&files), context.ct.clone());
             tokio::task::spawn_blocking(move || {
+                let _slot = slot;
                 let progress = |count: usize| files.store(count, Ordering::Relaxed);
                 let call = Call { cancel, progress: Some(&progress) };
                 (definition.run)(&session, request.arguments.unwrap_or_default(), &call)

@@ -26,7 +26,7 @@ impl Skimmer for Fallback {
             Ok(scores) => Ok(scores),
             Err(SkimError::Cancelled) => Err(SkimError::Cancelled),
             Err(error) => {
-                tracing::info!(%error, "the embedded skimmer is used");
+                tracing::debug!(%error, "the embedded skimmer is used");
                 let scores = self.embedded.skim(lines, question, cancel)?;
                 Ok(LineScores { note: Some(format!("Chosen by the embedded skimmer, because {error}.")), ..scores })
             }

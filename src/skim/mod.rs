@@ -73,6 +73,9 @@ pub enum SkimError {
     /// The model is not in memory yet.
     #[error("the model is still loading")]
     Loading,
+    /// A text that would take too long with this model.
+    #[error("{0}")]
+    TooLarge(String),
     /// A server that does not answer, or not to the point.
     #[error("{0}")]
     Remote(String),

@@ -1,6 +1,6 @@
 //! Any server that speaks SWE-Pruner's `POST /prune`: the published one, faster models behind vLLM, or another codeskim.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -28,6 +28,7 @@ pub struct Remote {
     agent: Agent,
     url: String,
     token: Option<String>,
+    timeout: Duration,
     down_until: Mutex<Option<Instant>>,
 }
 
@@ -46,20 +47,28 @@ impl Remote {
     /// # Errors
     /// An address that is none.
     pub fn new(url: &str, token: Option<String>, timeout: Duration) -> Result<Self> {
-        let known = ["http://", "https://"].iter().find_map(|scheme| url.strip_prefix(scheme)).is_some_and(|host| !host.is_empty());
-        if !known || url.parse::<ureq::http::Uri>().is_err() {
-            return Err(Error::bad_argument(format!(
-                "{} is not the address of a server; give one such as http://localhost:8000.",
-                crate::error::quote(url)
-            )));
+        let parts = url.split_once("://").filter(|(_, rest)| !rest.is_empty() && url.parse::<ureq::http::Uri>().is_ok());
+        let Some((scheme @ ("http" | "https"), rest)) = parts else {
+            let message = format!("{} is not the address of a server; give one such as http://localhost:8000.", crate::error::quote(url));
+            return Err(Error::bad_argument(message));
+        };
+        if rest.contains('@') {
+            return Err(Error::bad_argument(
+                "The server's address has a password in it; give its bearer token as CODESKIM_REMOTE_TOKEN instead.",
+            ));
         }
-        let base = url.trim_end_matches('/').trim_end_matches("/prune");
-        let config = Agent::config_builder().timeout_global(Some(timeout)).max_redirects(0).http_status_as_error(false).build();
-        Ok(Self { agent: config.into(), url: format!("{base}/prune"), token, down_until: Mutex::new(None) })
+        if token.as_ref().is_some_and(|token| token.contains(|c: char| !c.is_ascii_graphic())) {
+            return Err(Error::bad_argument("CODESKIM_REMOTE_TOKEN has characters in it that no token has, such as a line end."));
+        }
+        let rest = rest.trim_end_matches('/');
+        let rest = rest.strip_suffix("/prune").unwrap_or(rest);
+        let config = Agent::config_builder().max_redirects(0).http_status_as_error(false).build();
+        Ok(Self { agent: config.into(), url: format!("{scheme}://{rest}/prune"), token, timeout, down_until: Mutex::new(None) })
     }
 
-    fn ask(&self, request: &Request) -> std::result::Result<Response, Failed> {
-        let mut post = self.agent.post(&self.url);
+    fn ask(&self, request: &Request, until: Instant) -> std::result::Result<Response, Failed> {
+        let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let mut post = self.agent.post(&self.url).config().timeout_global(Some(left)).build();
         if let Some(token) = &self.token {
             post = post.header("Authorization", &format!("Bearer {token}"));
         }
@@ -79,28 +88,36 @@ impl Remote {
         } else {
             reason(response.body_mut())
         };
-        Err(Failed { what: format!("the server at {} answered {status}{why}", self.url), again, down: status.is_server_error() })
+        Err(Failed { what: format!("the server at {} answered {status}{why}", self.url), again, down: false })
     }
 
-    /// Asks, once more where that may help; after that the server is left alone for a while.
-    fn ask_patiently(&self, request: &Request) -> std::result::Result<Response, SkimError> {
-        let down = |until: &mut Option<Instant>| until.take_if(|until| *until <= Instant::now()).is_none() && until.is_some();
-        if down(&mut self.down_until.lock().unwrap_or_else(std::sync::PoisonError::into_inner)) {
-            return Err(SkimError::Remote(format!("the server at {} did not answer before and is asked again later", self.url)));
+    /// Asks, once more where that may help and within the same time; a server that is gone is then left alone for a while.
+    fn ask_patiently(&self, request: &Request, cancel: &CancellationToken) -> std::result::Result<Response, SkimError> {
+        let began = Instant::now();
+        {
+            let mut down_until = self.down_until();
+            match *down_until {
+                Some(until) if until > began => {
+                    return Err(SkimError::Remote(format!("the server at {} did not answer before and is asked again later", self.url)));
+                }
+                Some(_) => *down_until = Some(began + LEFT_ALONE), // this call alone asks again
+                None => {}
+            }
         }
-        let answer = self.ask(request).or_else(|failed| {
-            if !failed.again {
+        let answer = self.ask(request, began + self.timeout).or_else(|failed| {
+            if !failed.again || cancel.is_cancelled() {
                 return Err(failed);
             }
             std::thread::sleep(PAUSE);
-            self.ask(request)
+            self.ask(request, began + self.timeout)
         });
-        answer.map_err(|failed| {
-            if failed.down {
-                *self.down_until.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Instant::now() + LEFT_ALONE);
-            }
-            SkimError::Remote(failed.what)
-        })
+        let gone = answer.as_ref().is_err_and(|failed| failed.down);
+        *self.down_until() = gone.then(|| Instant::now() + LEFT_ALONE);
+        answer.map_err(|failed| SkimError::Remote(failed.what))
+    }
+
+    fn down_until(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.down_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -111,13 +128,16 @@ fn reason(body: &mut Body) -> String {
 }
 
 impl Skimmer for Remote {
-    fn skim(&self, lines: &[&str], question: &str, _: &CancellationToken) -> std::result::Result<LineScores, SkimError> {
+    fn skim(&self, lines: &[&str], question: &str, cancel: &CancellationToken) -> std::result::Result<LineScores, SkimError> {
         let code = lines.concat();
         if code.len() > LARGEST_TEXT {
             return Err(SkimError::Remote(format!("{} MB are too much to send to a server", code.len() >> 20)));
         }
         let request = Request::new(question, code);
-        let response = self.ask_patiently(&request)?;
+        if cancel.is_cancelled() {
+            return Err(SkimError::Cancelled);
+        }
+        let response = self.ask_patiently(&request, cancel)?;
         if let Some(error) = response.error_msg {
             return Err(SkimError::Remote(format!("the server could not prune this: {error}")));
         }

@@ -59,6 +59,12 @@ fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> (u16, Value) {
     (response.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
 }
 
+/// What a header says of where the scores are from.
+fn note(text: &str) -> &str {
+    let header = text.lines().next().unwrap_or_default();
+    header.split_once(" lines. ").and_then(|(_, notes)| notes.split_once(" ⋮")).map_or(header, |(note, _)| note)
+}
+
 /// A server of another kind: what `answer` returns for the head and the body of each request is sent as it is.
 fn other_server(answer: impl Fn(&str, &[u8], usize, &mut TcpStream) + Send + Sync + 'static) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -99,6 +105,9 @@ fn prune_answers_in_the_protocol_of_swe_pruner() {
     assert_eq!(answer["token_scores"].as_array().map(Vec::len), Some(content.len()));
     assert!(answer["left_token_cnt"].as_u64() < answer["origin_token_cnt"].as_u64());
     assert_eq!(answer["error_msg"], Value::Null);
+    let crlf = code.replace('\n', "\r\n");
+    let (_, same) = post(&format!("{}/prune", served.base), &[], &json!({ "query": QUESTION, "code": crlf }));
+    assert_eq!(same["kept_frags"], answer["kept_frags"], "line ends do not matter");
 }
 
 #[test]
@@ -122,6 +131,7 @@ fn only_this_machine_is_served_unless_there_is_a_token() {
         assert_eq!(post(&url, &[("Host", "example.com")], &body).0, 403, "{path}");
         assert_eq!(post(&url, &[("Origin", "https://example.com")], &body).0, 403, "{path}");
         assert_ne!(post(&url, &[("Origin", "http://localhost:3000")], &body).0, 403, "{path}");
+        assert_ne!(post(&url, &[("Host", "[::1]:80")], &body).0, 403, "{path}");
     }
     let refused = codeskim(Path::new(REPOSITORY), &["serve", "--http", "0.0.0.0:0"]);
     assert_eq!(refused.status, 2);
@@ -143,6 +153,10 @@ fn bad_requests_get_a_sentence_and_too_many_are_turned_away() {
     assert_eq!(status, 422);
     insta::assert_snapshot!(answer["detail"].as_str().expect("a sentence"), @"Failed to deserialize the JSON body into the target type: missing field `code` at line 3 column 1");
     assert_eq!(post(&url, &[], &json!({ "query": "why?", "code": "x".repeat(17 << 20) })).0, 413);
+    let many = post(&url, &[], &json!({ "query": "why?", "code": "x\n".repeat(60_000) }));
+    assert_eq!(many, (413, json!({ "detail": "60000 lines are too many to skim, ask for 50000 at most." })));
+    let blanks = format!("a{}b", " ".repeat(1_200_000));
+    assert_eq!(post(&url, &[], &json!({ "query": "why?", "code": blanks })).0, 200);
     let (status, answer) = post(&url, &[], &json!({ "query": "why?", "code": "" }));
     assert_eq!((status, &answer["kept_frags"]), (200, &json!([])));
     let code = "let x = compute(y);\n".repeat(1_000);
@@ -180,8 +194,7 @@ fn a_remote_skimmer_gives_what_the_server_scores() {
     };
     let local = codeskim(Path::new(REPOSITORY), &["read", FILE, "--focus", QUESTION]).stdout;
     assert_eq!(remote("s3cret"), local);
-    let header = |text: &str| text.lines().next().unwrap_or_default().replace(&served.base, "URL");
-    insta::assert_snapshot!(header(&remote("wrong")));
+    insta::assert_snapshot!(note(&remote("wrong")).replace(&served.base, "URL"), @"Chosen by the embedded skimmer, because the server at URL/prune answered 401 Unauthorized; set CODESKIM_REMOTE_TOKEN to its token.");
 }
 
 #[tokio::test]
@@ -220,7 +233,7 @@ fn a_server_that_answers_badly_leaves_the_embedded_skimmer() {
         let (url, _) = other_server(move |_, _, _, stream| stream.write_all(answer.as_bytes()).expect("sent"));
         let printed = codeskim(Path::new(REPOSITORY), &["read", FILE, "--focus", QUESTION, "--remote", &url]);
         assert_eq!(printed.status, 0, "{what}");
-        headers += &format!("{what}: {}\n", printed.stdout.lines().next().unwrap_or_default().replace(&url, "URL"));
+        headers += &format!("{what}: {}\n", note(&printed.stdout).replace(&url, "URL"));
     }
     insta::assert_snapshot!(headers);
 }
@@ -252,7 +265,7 @@ fn a_model_that_cannot_be_used_says_why() {
         damage(directory.path());
         let model = directory.path().to_str().expect("UTF-8");
         let printed = codeskim(Path::new(REPOSITORY), &["read", FILE, "--focus", QUESTION, "--model", model]);
-        let first = printed.stdout.lines().next().unwrap_or(printed.stderr.trim_end());
+        let first = if printed.status == 0 { note(&printed.stdout) } else { printed.stderr.trim_end() };
         said += &format!("{what} ({}): {}\n", printed.status, first.replace(model, "DIR"));
     };
     let config = |directory: &Path, change: &dyn Fn(&mut Value)| {
@@ -289,6 +302,14 @@ fn a_model_that_cannot_be_used_says_why() {
     insta::assert_snapshot!(said);
 }
 
+#[test]
+fn options_that_contradict_each_other_or_give_secrets_away_are_refused() {
+    let say = |arguments: &[&str]| codeskim(Path::new(REPOSITORY), arguments).stderr;
+    insta::assert_snapshot!(say(&["--remote", "http://a", "read", "Cargo.toml", "--model", "."]), @"codeskim: --model and --remote both say what scores lines; give one of them.");
+    insta::assert_snapshot!(say(&["read", "Cargo.toml", "--remote", "http://me:secret@host"]), @"codeskim: The server's address has a password in it; give its bearer token as CODESKIM_REMOTE_TOKEN instead.");
+    insta::assert_snapshot!(say(&["read", "Cargo.toml", "--remote", "host:8000"]), @r#"codeskim: "host:8000" is not the address of a server; give one such as http://localhost:8000."#);
+}
+
 /// A model hub with one model, as the real one answers: sizes from ranges, the SHA-256 of a large file as its tag.
 fn hub(weights: Vec<u8>, announced: String, break_off: bool) -> (String, Arc<AtomicUsize>) {
     other_server(move |head, _, number, stream| {
@@ -312,7 +333,7 @@ fn hub(weights: Vec<u8>, announced: String, break_off: bool) -> (String, Arc<Ato
             to.saturating_sub(1)
         );
         stream.write_all(head.as_bytes()).expect("sent");
-        let sent = if break_off && number % 2 == 1 && part.len() > 1000 { part.len() / 2 } else { part.len() };
+        let sent = if break_off && number < 8 && part.len() > 1000 { part.len() / 2 } else { part.len() };
         let _ = stream.write_all(&part[..sent]);
     })
 }

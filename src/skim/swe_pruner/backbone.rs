@@ -139,8 +139,8 @@ impl Backbone {
             if i + 1 == self.layers.len() {
                 x = ops::rms_norm(&x, &self.norm, self.config.rms_norm_eps as f32)?;
             }
-            if wanted.contains(&(i + 1)) {
-                states.push(x.to_dtype(DType::F32)?);
+            for _ in wanted.iter().filter(|layer| **layer == i + 1) {
+                states.push(x.to_dtype(DType::F32)?); // in a small model one layer may be wanted twice
             }
         }
         Ok(states)

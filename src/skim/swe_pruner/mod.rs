@@ -27,6 +27,8 @@ use crate::error::Result;
 
 /// Tokens that neighbouring chunks share unless a request says otherwise.
 pub const OVERLAP: usize = 50;
+/// Chunks of a text, at most: each takes seconds on a CPU.
+const MOST_CHUNKS: usize = 64;
 /// The published threshold for lines, with one on either side; its relevance score was not made to tell whether anything answers.
 const THRESHOLDS: Thresholds = Thresholds { strict: 0.7, balanced: 0.5, generous: 0.3, answer: 0.0 };
 
@@ -103,7 +105,7 @@ impl SwePruner {
         let tokenizer =
             Tokenizer::from_file(&tokenizer).map_err(|error| unusable(directory, format!("tokenizer.json could not be read ({error})")))?;
         let prompt = Prompt::new(tokenizer, config.instruction.clone()).map_err(|problem| unusable(directory, problem))?;
-        let checkpoint = Checkpoint::open(directory, device().map_err(|error| unusable(directory, super::first_line(&error)))?, precision)?;
+        let checkpoint = Checkpoint::open(directory, device(), precision)?;
         let table = [backbone.vocab_size, backbone.hidden_size];
         checkpoint.check(backbone::EMBEDDING, &table).map_err(|error| unusable(directory, super::first_line(&error)))?;
         Ok(Self { config, backbone, prompt, checkpoint: Mutex::new(Some(checkpoint)), model: OnceLock::new(), waits })
@@ -128,8 +130,12 @@ impl SwePruner {
             return Ok(Scores { relevance, tokens, code_tokens, input_tokens });
         }
         let characters = Characters::new(code);
+        let chunks = chunks(&tokens.offsets, most, overlap);
+        if chunks.len() > MOST_CHUNKS {
+            return Err(SkimError::TooLarge(format!("{} chunks are too many to read", chunks.len())).into());
+        }
         let (mut relevance, mut found) = (0.0, BTreeMap::<(usize, usize), (String, Vec<f64>)>::new());
-        for (from, to) in chunks(&tokens.offsets, most, overlap) {
+        for (from, to) in chunks {
             let (score, tokens) = self.read(model, query, characters.slice(from, to), from, cancel)?;
             relevance = f64::max(relevance, score);
             for token in tokens.into_iter().filter(|token| token.at.0 < characters.len()) {
@@ -181,7 +187,9 @@ impl SwePruner {
             let at = input.document + i;
             Token { word: self.prompt.word(input.ids[at]), at: (shift + from, shift + to), keep: probability(logits[at]) }
         });
-        Ok((probability(answers[1] - answers[0]), tokens.collect()))
+        let (relevance, tokens) = (probability(answers[1] - answers[0]), tokens.collect::<Vec<_>>());
+        let usable = relevance.is_finite() && tokens.iter().all(|token| token.keep.is_finite());
+        if usable { Ok((relevance, tokens)) } else { Err(SkimError::Unusable) }
     }
 
     fn model(&self) -> std::result::Result<&Model, SkimError> {
@@ -266,6 +274,10 @@ fn probability(logit: f32) -> f64 {
 }
 
 /// Where the model is computed: on a GPU if this build can use one and there is one.
-fn device() -> candle_core::Result<Device> {
-    if cfg!(feature = "metal") { Device::metal_if_available(0) } else { Device::cuda_if_available(0) }
+fn device() -> Device {
+    let device = if cfg!(feature = "metal") { Device::metal_if_available(0) } else { Device::cuda_if_available(0) };
+    device.unwrap_or_else(|error| {
+        tracing::warn!("no GPU can be used, so the CPU is: {}", super::first_line(&error));
+        Device::Cpu
+    })
 }

@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use codeskim::prune_protocol::{Pruner, Request, Response};
+use codeskim::skim::Skimmer;
+use codeskim::skim::fallback::Fallback;
 use codeskim::skim::swe_pruner::{Precision, SwePruner};
 use safetensors::tensor::{Dtype, TensorView, serialize_to_file};
 use sha2::{Digest, Sha256};
@@ -167,6 +169,18 @@ fn answers_are_those_of_the_published_implementation() {
     }
     println!("{cases} cases; largest difference of token logits {worst_logit:.1e}, of relevance {worst_score:.1e}");
     assert!(worst_logit <= TOKEN_LOGIT && worst_score <= RELEVANCE, "{worst_logit} {worst_score}");
+}
+
+#[test]
+fn until_it_has_loaded_the_embedded_skimmer_answers_and_says_so() {
+    let directory = tempfile::tempdir().expect("a directory");
+    write_checkpoint(directory.path(), "simple");
+    let pruner = SwePruner::open(directory.path(), Precision::F32, false).expect("a pruner");
+    let skimmer = Fallback::new(Arc::new(pruner));
+    let skim = || skimmer.skim(&["fn a() {\n", "}\n"], "What is a?", &CancellationToken::new()).expect("scores");
+    assert_eq!(skim().note.as_deref(), Some("Chosen by the embedded skimmer, because the model is still loading."));
+    skimmer.warm_up();
+    assert_eq!(skim().note, None);
 }
 
 fn hex(text: &str) -> String {

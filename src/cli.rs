@@ -14,6 +14,7 @@ use codeskim::eval::{self, report};
 use codeskim::hub;
 use codeskim::prune::Limits;
 use codeskim::prune_protocol::Pruner;
+use codeskim::repomap;
 use codeskim::server::{Server, http};
 use codeskim::skim::bm25::Bm25;
 use codeskim::skim::embedded::Embedded;
@@ -21,7 +22,7 @@ use codeskim::skim::fallback::Fallback;
 use codeskim::skim::remote::Remote;
 use codeskim::skim::swe_pruner::{Precision, SwePruner};
 use codeskim::skim::{Keep, Skimmer};
-use codeskim::tools::{Call, Options, Output, Session, grep, head, prune, read_file};
+use codeskim::tools::{Call, Options, Output, Session, grep, head, prune, read_file, repo_map};
 use tokio_util::sync::CancellationToken;
 
 /// How long calls may take to end after the client has gone.
@@ -150,9 +151,40 @@ enum Command {
         #[arg(long, value_name = "N", requires = "baseline", conflicts_with = "json")]
         examples: Option<usize>,
     },
+    /// Map the files around some files: what they import, three steps far, and what is in them
+    Map {
+        /// Files to start from, inside a root
+        files: Vec<String>,
+        /// A problem statement that names them in lines such as Path: '/testbed/pkg/a.py'; - is standard input
+        #[arg(long, value_name = "FILE")]
+        task: Option<PathBuf>,
+        /// What the problem statement calls the repository; written before every path of the map
+        #[arg(long, value_name = "PREFIX", default_value = "")]
+        prefix: String,
+        /// Tokens (cl100k) of the map
+        #[arg(long, value_name = "N", default_value_t = repomap::TOKENS)]
+        max_tokens: usize,
+        /// Make a map at random instead, of the same files' number and length
+        #[arg(long, value_enum)]
+        control: Option<ControlName>,
+        /// Of the random map
+        #[arg(long, default_value_t = 0, requires = "control")]
+        seed: u64,
+        /// A map whose tokens the random one is to have
+        #[arg(long, value_name = "MAP", requires = "control")]
+        match_tokens_of: Option<PathBuf>,
+        #[command(flatten)]
+        focus: Focus,
+    },
     /// Manage the larger models
     #[command(subcommand)]
     Model(ModelCommand),
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum ControlName {
+    /// Random files and symbols of the same repository
+    Random,
 }
 
 #[derive(Subcommand)]
@@ -285,6 +317,19 @@ fn execute(cli: Cli) -> Result<Output> {
             let lines = Pruner::Lines(Arc::clone(&session.skimmer));
             serve_http(session, published.map_or(lines, Pruner::Tokens), address)
         }
+        Command::Map { files, task, prefix, max_tokens, control, seed, match_tokens_of, focus } => {
+            let task = task.map(|path| read_text(&path)).transpose()?;
+            let request = repo_map::Request {
+                roots: (!files.is_empty()).then_some(files),
+                task,
+                context_focus_question: focus.focus,
+                max_tokens: Some(max_tokens),
+                prefix: Some(prefix).filter(|prefix| !prefix.is_empty()),
+            };
+            let tokens = match_tokens_of.map(|path| read_text(&path)).transpose()?.map(|map| repomap::count(&map));
+            let control = control.map(|ControlName::Random| repo_map::Control { seed, tokens });
+            Ok(Output { text: repo_map::map(&session, &request, control, &call)?.map.text, found: true })
+        }
         Command::Model(ModelCommand::Pull { name: model, endpoint, cache }) => {
             let directory = hub::pull(&hub::Request { model, endpoint, cache, progress: io::stderr().is_terminal() })?;
             Ok(Output { text: format!("{}\n", directory.display()), found: true })
@@ -313,6 +358,12 @@ fn execute(cli: Cli) -> Result<Output> {
             measure(&labels, skimmer, &baseline, json, examples, &limits, &cli.models)
         }
     }
+}
+
+/// A file that is named on the command line, wherever it is; - is standard input.
+fn read_text(path: &Path) -> Result<String> {
+    let read = if path == Path::new("-") { io::read_to_string(io::stdin().lock()) } else { std::fs::read_to_string(path) };
+    read.map_err(|source| Error::Unreadable { path: quote(&path.display().to_string()), source })
 }
 
 fn measure(

@@ -26,6 +26,7 @@ pub mod eval;
 pub mod hub;
 pub mod prune;
 pub mod prune_protocol;
+pub mod repomap;
 pub mod server;
 pub mod skim;
 pub mod tools;

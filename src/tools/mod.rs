@@ -4,9 +4,11 @@ pub mod grep;
 pub mod head;
 pub mod prune;
 pub mod read_file;
+pub mod repo_map;
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +29,8 @@ pub struct Session {
     pub skimmer: Arc<dyn Skimmer>,
     /// Limits and wording.
     pub options: Options,
+    /// Files that were read, and whether in full: where a map starts that is asked for without roots.
+    read: Mutex<BTreeMap<String, bool>>,
 }
 
 /// Limits and wording.
@@ -62,13 +66,23 @@ impl Session {
     /// # Errors
     /// A root that cannot be opened.
     pub fn new<P: AsRef<Path>>(roots: &[P], options: Options) -> Result<Self> {
-        Ok(Self { workspace: Workspace::open(roots)?, skimmer: Arc::new(Embedded::default()), options })
+        Ok(Self { workspace: Workspace::open(roots)?, skimmer: Arc::new(Embedded::default()), options, read: Mutex::default() })
     }
 
     /// The same with another skimmer.
     #[must_use]
     pub fn with_skimmer(self, skimmer: Arc<dyn Skimmer>) -> Self {
         Self { skimmer, ..self }
+    }
+
+    /// Notes that a file was read.
+    fn remember(&self, path: &str, whole: bool) {
+        *self.read.lock().unwrap_or_else(PoisonError::into_inner).entry(path.to_owned()).or_default() |= whole;
+    }
+
+    /// The files that were read, and whether in full.
+    fn files_read(&self) -> BTreeMap<String, bool> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Shows lines of a file: those that answer the question, or all of them.

@@ -162,6 +162,26 @@ impl Workspace {
         one_line(&path.display().to_string())
     }
 
+    /// Another path beneath the same root.
+    pub fn beside(&self, location: &Location, relative: &str) -> Location {
+        Location { root: location.root, relative: PathBuf::from(relative) }
+    }
+
+    /// The path beneath the root, with slashes.
+    pub fn relative(location: &Location) -> String {
+        location.relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+    }
+
+    /// Whether two places are beneath the same root.
+    pub fn same_root(&self, a: &Location, b: &Location) -> bool {
+        a.root == b.root
+    }
+
+    /// Whether there is a regular file at a place, inside its root.
+    pub fn is_file(&self, location: &Location) -> bool {
+        self.roots[location.root].dir.metadata(&location.relative).is_ok_and(|metadata| metadata.is_file())
+    }
+
     /// The path on the file system; only for listing directories, never for opening a file.
     pub fn absolute(&self, location: &Location) -> PathBuf {
         let root = &self.roots[location.root].path;

@@ -1,0 +1,210 @@
+//! What a file offers: the signatures of its top level, and the first line of what is said about each.
+
+use tree_sitter::Node;
+
+use super::repository::Source;
+use crate::prune::language::Language;
+
+/// Longer signatures and descriptions are cut, in characters.
+const LONGEST: usize = 200;
+
+/// A function, class or the like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbol {
+    /// `def foo(x, y=1) -> int`, `pub fn new(…) -> Self`, …
+    pub signature: String,
+    /// The first line of its documentation.
+    pub doc: Option<String>,
+    /// Whether it is a member of the symbol before it.
+    pub member: bool,
+}
+
+impl Symbol {
+    /// As a line of the map.
+    pub fn line(&self) -> String {
+        let doc = self.doc.as_ref().map(|doc| format!(" : \"{}\"", doc.replace('"', "'"))).unwrap_or_default();
+        format!("{}- {}{doc}", if self.member { "  " } else { "" }, self.signature)
+    }
+}
+
+/// The symbols of a file in their order, members after what they belong to.
+pub fn symbols(source: &Source) -> Vec<Symbol> {
+    let mut out = Vec::new();
+    collect(source, source.tree.root_node(), &mut out);
+    out
+}
+
+/// Symbols among the children of a node, through what only wraps them.
+fn collect(source: &Source, parent: Node<'_>, out: &mut Vec<Symbol>) {
+    let mut cursor = parent.walk();
+    for node in parent.named_children(&mut cursor) {
+        match node.kind() {
+            "export_statement"
+            | "decorated_definition"
+            | "linkage_specification"
+            | "declaration_list"
+            | "namespace_definition"
+            | "template_declaration"
+            | "preproc_ifdef"
+            | "preproc_if"
+            | "ambient_declaration" => collect(source, node, out),
+            "mod_item" if node.child_by_field_name("body").is_none() => {}
+            kind if is_symbol(source.language, kind) && !is_forward(node) => add(source, node, out),
+            _ => {}
+        }
+    }
+}
+
+fn is_symbol(language: Language, kind: &str) -> bool {
+    let kinds: &[&str] = match language {
+        Language::Python => &["function_definition", "class_definition"],
+        Language::Rust => &[
+            "function_item",
+            "struct_item",
+            "enum_item",
+            "trait_item",
+            "impl_item",
+            "type_item",
+            "const_item",
+            "static_item",
+            "macro_definition",
+            "mod_item",
+        ],
+        Language::JavaScript | Language::TypeScript | Language::Tsx => &[
+            "function_declaration",
+            "generator_function_declaration",
+            "class_declaration",
+            "abstract_class_declaration",
+            "interface_declaration",
+            "type_alias_declaration",
+            "enum_declaration",
+            "lexical_declaration",
+        ],
+        Language::Go => &["function_declaration", "method_declaration", "type_declaration"],
+        Language::Java => {
+            &["class_declaration", "interface_declaration", "enum_declaration", "record_declaration", "annotation_type_declaration"]
+        }
+        Language::C | Language::Cpp => &[
+            "function_definition",
+            "struct_specifier",
+            "class_specifier",
+            "enum_specifier",
+            "type_definition",
+            "declaration",
+            "alias_declaration",
+        ],
+        Language::Php => &[
+            "function_definition",
+            "class_declaration",
+            "interface_declaration",
+            "trait_declaration",
+            "enum_declaration",
+            "namespace_definition",
+        ],
+        Language::Ruby => &["method", "singleton_method", "class", "module"],
+    };
+    kinds.contains(&kind)
+}
+
+/// Declarations that only announce a type.
+fn is_forward(node: Node<'_>) -> bool {
+    matches!(node.kind(), "struct_specifier" | "class_specifier" | "enum_specifier") && node.child_by_field_name("body").is_none()
+}
+
+fn add(source: &Source, node: Node<'_>, out: &mut Vec<Symbol>) {
+    let body = node.child_by_field_name("body");
+    out.push(Symbol { signature: signature(source, node), doc: doc(source, node), member: false });
+    let Some(body) = body.filter(|_| has_members(node.kind())) else { return };
+    let mut cursor = body.walk();
+    for child in body.named_children(&mut cursor) {
+        let child = if child.kind() == "decorated_definition" { child.child_by_field_name("definition").unwrap_or(child) } else { child };
+        if is_member(child.kind()) {
+            out.push(Symbol { signature: signature(source, child), doc: doc(source, child), member: true });
+        }
+    }
+}
+
+fn has_members(kind: &str) -> bool {
+    kind.starts_with("class")
+        || kind.starts_with("interface")
+        || kind.starts_with("trait")
+        || kind.starts_with("abstract_class")
+        || matches!(kind, "impl_item" | "struct_specifier" | "enum_declaration" | "record_declaration" | "module")
+}
+
+fn is_member(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_definition"
+            | "function_item"
+            | "function_signature_item"
+            | "method_definition"
+            | "method_declaration"
+            | "constructor_declaration"
+            | "method_signature"
+            | "abstract_method_signature"
+            | "method"
+            | "singleton_method"
+    )
+}
+
+/// The text of a definition up to its body, on one line. Of a Python class only the name, as in the study.
+fn signature(source: &Source, node: Node<'_>) -> String {
+    if source.language == Language::Python && node.kind() == "class_definition" {
+        let name = node.child_by_field_name("name").map(|name| &source.text[name.byte_range()]).unwrap_or_default();
+        return format!("class {name}");
+    }
+    let end = node.child_by_field_name("body").or_else(|| value_body(node)).map_or(node.end_byte(), |body| body.start_byte());
+    let text = source.text[node.start_byte()..end].split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = text.trim_end_matches(['{', ':', ';', ' ', '=']).trim_end_matches("=>").trim_end();
+    cut(&text.replace("( ", "(").replace(" )", ")").replace(",)", ")"))
+}
+
+/// The body of a function that is assigned to a constant.
+fn value_body(node: Node<'_>) -> Option<Node<'_>> {
+    let mut cursor = node.walk();
+    let declarator = node.named_children(&mut cursor).find(|child| child.kind() == "variable_declarator")?;
+    let value = declarator.child_by_field_name("value")?;
+    value.child_by_field_name("body").or(Some(value))
+}
+
+/// The first line of a docstring, or of the comments right before a definition.
+fn doc(source: &Source, node: Node<'_>) -> Option<String> {
+    let text = |node: Node<'_>| &source.text[node.byte_range()];
+    if source.language == Language::Python {
+        let first = node.child_by_field_name("body")?.named_child(0).filter(|first| first.kind() == "expression_statement")?;
+        let string = first.named_child(0).filter(|string| string.kind() == "string")?;
+        let inside = text(string).trim_start_matches(['r', 'R', 'u', 'U']).trim_matches(['"', '\'']);
+        return first_line(inside);
+    }
+    let outer = node.parent().filter(|parent| matches!(parent.kind(), "export_statement" | "template_declaration")).unwrap_or(node);
+    let mut first = None;
+    let mut line = outer.start_position().row;
+    let mut before = outer.prev_named_sibling();
+    while let Some(comment) = before.filter(|comment| {
+        let ends = comment.end_position();
+        let last = if ends.column == 0 { ends.row.saturating_sub(1) } else { ends.row };
+        last + 1 >= line && (comment.kind().contains("comment") || comment.kind() == "attribute_item")
+    }) {
+        if comment.kind().contains("comment") {
+            first = Some(comment);
+        }
+        line = comment.start_position().row;
+        before = comment.prev_named_sibling();
+    }
+    first_line(text(first?))
+}
+
+/// The first line with words in it, without comment marks.
+fn first_line(text: &str) -> Option<String> {
+    let marks: &[char] = &['/', '*', '!', '#', '<', ' ', '\t', '-'];
+    let line = text.lines().map(|line| line.trim().trim_start_matches(marks).trim_end_matches(['*', '/']).trim());
+    line.into_iter().find(|line| line.chars().any(char::is_alphanumeric)).map(cut)
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

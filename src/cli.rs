@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 use codeskim::error::{Error, Result, quote};
@@ -155,6 +155,12 @@ enum Command {
     Map {
         /// Files to start from, inside a root
         files: Vec<String>,
+        /// Print the closure and the map as JSON
+        #[arg(long, conflicts_with = "report")]
+        json: bool,
+        /// Map a list of tasks, JSON objects {"repository": "DIR", "task": "…"}, one a line, and print their figures as CSV
+        #[arg(long, value_name = "TASKS", conflicts_with_all = ["files", "task", "control"])]
+        report: Option<PathBuf>,
         /// A problem statement that names them in lines such as Path: '/testbed/pkg/a.py'; - is standard input
         #[arg(long, value_name = "FILE")]
         task: Option<PathBuf>,
@@ -317,7 +323,11 @@ fn execute(cli: Cli) -> Result<Output> {
             let lines = Pruner::Lines(Arc::clone(&session.skimmer));
             serve_http(session, published.map_or(lines, Pruner::Tokens), address)
         }
-        Command::Map { files, task, prefix, max_tokens, control, seed, match_tokens_of, focus } => {
+        Command::Map { report: Some(tasks), max_tokens, prefix, .. } => {
+            let text = report_maps(&tasks, max_tokens, Some(prefix).filter(|prefix| !prefix.is_empty()), &limits)?;
+            Ok(Output { text, found: true })
+        }
+        Command::Map { files, json, task, prefix, max_tokens, control, seed, match_tokens_of, focus, report: None } => {
             let task = task.map(|path| read_text(&path)).transpose()?;
             let request = repo_map::Request {
                 roots: (!files.is_empty()).then_some(files),
@@ -328,7 +338,9 @@ fn execute(cli: Cli) -> Result<Output> {
             };
             let tokens = match_tokens_of.map(|path| read_text(&path)).transpose()?.map(|map| repomap::count(&map));
             let control = control.map(|ControlName::Random| repo_map::Control { seed, tokens });
-            Ok(Output { text: repo_map::map(&session, &request, control, &call)?.map.text, found: true })
+            let mapped = repo_map::map(&session, &request, control, &call)?;
+            let text = if json { serde_json::to_string_pretty(&mapped).expect("a map is JSON") + "\n" } else { mapped.map.text };
+            Ok(Output { text, found: true })
         }
         Command::Model(ModelCommand::Pull { name: model, endpoint, cache }) => {
             let directory = hub::pull(&hub::Request { model, endpoint, cache, progress: io::stderr().is_terminal() })?;
@@ -358,6 +370,47 @@ fn execute(cli: Cli) -> Result<Output> {
             measure(&labels, skimmer, &baseline, json, examples, &limits, &cli.models)
         }
     }
+}
+
+/// A task to be mapped.
+#[derive(serde::Deserialize)]
+struct Task {
+    repository: PathBuf,
+    task: String,
+}
+
+/// The figures of the maps of many tasks, one a row; those that cannot be mapped have a reason instead.
+fn report_maps(tasks: &Path, max_tokens: usize, prefix: Option<String>, limits: &Limits) -> Result<String> {
+    let failed = |error: &dyn std::fmt::Display| Error::bad_argument(format!("The report could not be written: {error}."));
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let columns = ["repository", "roots", "missing", "files", "symbols", "shown", "tokens", "milliseconds", "problem"];
+    table.write_record(columns).map_err(|error| failed(&error))?;
+    for (number, line) in read_text(tasks)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let task: Task = serde_json::from_str(line).map_err(|error| {
+            Error::bad_argument(format!("Line {} of {} is no task: {error}.", number + 1, quote(&tasks.display().to_string())))
+        })?;
+        let began = Instant::now();
+        let request =
+            repo_map::Request { task: Some(task.task), max_tokens: Some(max_tokens), prefix: prefix.clone(), ..Default::default() };
+        let mapped = Session::new(&[&task.repository], Options { limits: limits.clone(), shell: true })
+            .and_then(|session| repo_map::map(&session, &request, None, &Call::default()));
+        let time = began.elapsed().as_millis().to_string();
+        let repository = task.repository.display().to_string();
+        let row = match mapped {
+            Ok(mapped) => {
+                let map = &mapped.map;
+                let numbers = [mapped.roots.len(), mapped.missing.len(), mapped.closure.nodes.len(), map.symbols, map.shown, map.tokens];
+                std::iter::once(repository).chain(numbers.map(|number| number.to_string())).chain([time, String::new()]).collect::<Vec<_>>()
+            }
+            Err(error) => {
+                let nothing = std::iter::repeat_n(String::new(), 6);
+                std::iter::once(repository).chain(nothing).chain([time, error.to_string()]).collect()
+            }
+        };
+        table.write_record(row).map_err(|error| failed(&error))?;
+    }
+    let bytes = table.into_inner().map_err(|error| failed(&error))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A file that is named on the command line, wherever it is; - is standard input.

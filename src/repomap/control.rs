@@ -42,7 +42,7 @@ pub fn random(roots: &[String], shape: &Closure, repository: &Repository<'_>, se
     }
     let mut order: Vec<usize> = (0..entries.len()).collect();
     order.shuffle(&mut rng);
-    let options = Options { max_tokens: tokens, ..options.clone() };
+    let options = Options { max_tokens: tokens, reserved: 0, ..options.clone() };
     let mut map = render(&roots, &closure, &entries, &order, &options);
     // The last symbol that did not fit is replaced by shorter ones until the map is as long as the other.
     let mut tried = 0;

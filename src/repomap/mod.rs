@@ -27,6 +27,8 @@ pub const LEAST_TOKENS: usize = 100;
 pub struct Options {
     /// cl100k tokens, at most.
     pub max_tokens: usize,
+    /// Those of them that something else takes.
+    pub reserved: usize,
     /// Written before every path, as the study has `/testbed/`.
     pub prefix: String,
     /// Files whose symbols the reader knows already.
@@ -35,12 +37,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_tokens: TOKENS, prefix: String::new(), known: BTreeSet::new() }
+        Self { max_tokens: TOKENS, reserved: 0, prefix: String::new(), known: BTreeSet::new() }
     }
 }
 
 /// A file in the closure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Node {
     /// Its path.
     pub path: String,
@@ -51,7 +53,7 @@ pub struct Node {
 }
 
 /// The files that can be reached from the roots.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, serde::Serialize)]
 pub struct Closure {
     /// In the order of the map: by depth, then by how many imports begin or end there, then by path.
     pub nodes: Vec<Node>,
@@ -116,7 +118,7 @@ pub fn entries(closure: &Closure, repository: &Repository<'_>, options: &Options
 }
 
 /// A map as text.
-#[derive(Debug)]
+#[derive(Debug, serde::Serialize)]
 pub struct Map {
     /// The text, ended by a newline.
     pub text: String,
@@ -140,7 +142,8 @@ pub fn render(roots: &[String], closure: &Closure, entries: &[Entry], order: &[u
         format!("- {} -> {}\n", name(&node.path), imports.join(", "))
     });
     let mut used = count(&head);
-    let (mut left_out, room) = (0, options.max_tokens / 2);
+    let budget = options.max_tokens.saturating_sub(options.reserved);
+    let (mut left_out, room) = (0, budget / 2);
     for edge in edges {
         let cost = count(&edge);
         if left_out == 0 && used + cost <= room {
@@ -172,7 +175,7 @@ pub fn render(roots: &[String], closure: &Closure, entries: &[Entry], order: &[u
         let heading =
             if files.contains(&entries[entry].file) { 0 } else { count(&format!("{}\n", name(&closure.nodes[entries[entry].file].path))) };
         let cost = heading + count(&format!("{}\n", entries[entry].symbol.line()));
-        if used + cost > options.max_tokens {
+        if used + cost > budget {
             break;
         }
         used += cost;
@@ -182,7 +185,7 @@ pub fn render(roots: &[String], closure: &Closure, entries: &[Entry], order: &[u
     }
     // Tokens across line ends may add up to a few more than those of the lines.
     let mut text = write(&chosen);
-    while count(&text) > options.max_tokens
+    while count(&text) > budget
         && let Some(entry) = last.pop()
     {
         chosen.remove(&entry);

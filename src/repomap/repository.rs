@@ -26,7 +26,8 @@ pub struct Source {
 }
 
 /// Why a file is not in the map.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Skipped {
     /// It does not parse.
     Syntax,

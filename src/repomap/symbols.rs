@@ -49,7 +49,7 @@ fn collect(source: &Source, parent: Node<'_>, out: &mut Vec<Symbol>) {
             | "preproc_if"
             | "ambient_declaration" => collect(source, node, out),
             "mod_item" if node.child_by_field_name("body").is_none() => {}
-            kind if is_symbol(source.language, kind) && !is_forward(node) => add(source, node, out),
+            kind if is_symbol(source.language, kind) && !is_forward(node) && !is_value(node) => add(source, node, out),
             _ => {}
         }
     }
@@ -109,6 +109,16 @@ fn is_symbol(language: Language, kind: &str) -> bool {
 /// Declarations that only announce a type.
 fn is_forward(node: Node<'_>) -> bool {
     matches!(node.kind(), "struct_specifier" | "class_specifier" | "enum_specifier") && node.child_by_field_name("body").is_none()
+}
+
+/// Constants that are no functions.
+fn is_value(node: Node<'_>) -> bool {
+    let function = |declarator: Node<'_>| {
+        let value = declarator.child_by_field_name("value").map_or("", |value| value.kind());
+        value.contains("function") || value == "class"
+    };
+    let mut cursor = node.walk();
+    node.kind() == "lexical_declaration" && !node.named_children(&mut cursor).any(function)
 }
 
 fn add(source: &Source, node: Node<'_>, out: &mut Vec<Symbol>) {

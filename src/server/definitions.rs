@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::{Error, Result, shorten};
-use crate::tools::{Call, Output, Session, grep, head, read_file};
+use crate::tools::{Call, Output, Session, grep, head, read_file, repo_map};
 
 /// One tool.
 pub struct Definition {
@@ -48,6 +48,14 @@ pub const ALL: &[Definition] = &[
         description: "Read the first lines of a text file, as read_file does.",
         schema: schema_of::<head::Request>,
         run: |session, arguments, call| head::run(session, &parse("head", arguments)?, call),
+    },
+    Definition {
+        name: "repo_map",
+        title: "Map of a repository",
+        description: "Signatures in the files around some files: what they import, three steps far. Costs its max_tokens: call it when you do not \
+            know where to look, not by default.",
+        schema: schema_of::<repo_map::Request>,
+        run: |session, arguments, call| repo_map::run(session, &parse("repo_map", arguments)?, call),
     },
 ];
 

@@ -49,13 +49,16 @@ pub struct Control {
 }
 
 /// A map and what it is of.
+#[derive(Debug, serde::Serialize)]
 pub struct Mapped {
+    /// The files it starts from.
+    pub roots: Vec<String>,
+    /// Paths that the task names and that are no files.
+    pub missing: Vec<String>,
+    /// The files it reaches.
+    pub closure: Closure,
     /// The map.
     pub map: Map,
-    /// Roots found.
-    pub roots: usize,
-    /// Files in the closure.
-    pub files: usize,
 }
 
 /// Makes a map.
@@ -81,8 +84,7 @@ pub fn map(session: &Session, request: &Request, random: Option<Control>, call: 
     let repository = Repository::new(&session.workspace, &start.first, &call.cancel);
     let closure = repomap::closure(&start.roots, &repository);
     let remarks = remarks(&start, &closure);
-    let room = max_tokens.saturating_sub(repomap::count(&remarks));
-    let options = Options { max_tokens: room, prefix, known: start.known };
+    let options = Options { max_tokens, reserved: repomap::count(&remarks), prefix, known: start.known.clone() };
     let entries = repomap::entries(&closure, &repository, &options);
     let order = match &question {
         Some(question) => by_question(session, &closure, &entries, question, call)?,
@@ -99,7 +101,7 @@ pub fn map(session: &Session, request: &Request, random: Option<Control>, call: 
     if call.cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
-    Ok(Mapped { map, roots: start.roots.len(), files: closure.nodes.len() })
+    Ok(Mapped { roots: start.roots, missing: start.missing, closure, map })
 }
 
 /// Where a map starts.

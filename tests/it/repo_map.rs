@@ -1,0 +1,305 @@
+//! Maps of repositories: what they hold, what they cost, and what is said when there is none. `tests/repo_map/check.py` compares closures with
+//! those of Python's own `ast` and `importlib` on real packages.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::common::{Client, Printed, REPOSITORY, codeskim, eras};
+
+/// A Python package with a src/ layout, relative imports, a namespace package, a cycle, and files that are left out.
+const PYTHON: &[(&str, &str)] = &[
+    ("src/pkg/__init__.py", "from .core import Engine\n"),
+    (
+        "src/pkg/core.py",
+        "import os\nfrom pkg.util import text as t, nothing\nfrom . import helpers\nfrom .sub.deep import far\n\n\nclass Engine(t.Base):\n    \"\"\"Runs \"things\".\n\n    At length.\n    \"\"\"\n\n    \
+         def run(self, x: int = 1, *, loud=False) -> str:\n        \"\"\"Runs one.\"\"\"\n        import pkg.late\n        return str(x)\n\n\nasync def start(\n    engine: Engine,\n    when=None,\n):\n    pass\n",
+    ),
+    ("src/pkg/late.py", "def late():\n    '''Too late.'''\n"),
+    ("src/pkg/util/__init__.py", "nothing = None\n"),
+    ("src/pkg/util/text.py", "import pkg.core\n\nclass Base: ...\n"),
+    ("src/pkg/helpers.py", "import ns.mod\nfrom .broken import x\nfrom .generated import y\n\ndef help(): pass\n"),
+    ("src/pkg/broken.py", "def broken(:\n"),
+    ("src/pkg/sub/__init__.py", ""),
+    ("src/pkg/sub/deep/__init__.py", "from ...far_away import far\n"),
+    ("src/pkg/far_away.py", "from .four import four\nfar = 1\n"),
+    ("src/pkg/four.py", "def four(): return 4\n"),
+    ("src/ns/mod.py", "def in_namespace(): pass\n"),
+];
+
+fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (path, text) in files {
+        let path = directory.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("created");
+        std::fs::write(path, text).expect("written");
+    }
+    directory
+}
+
+fn python() -> tempfile::TempDir {
+    let directory = repository(PYTHON);
+    std::fs::write(directory.path().join("src/pkg/generated.py"), "x = 1\n".repeat(900_000)).expect("written");
+    directory
+}
+
+fn map(directory: &Path, arguments: &[&str]) -> Printed {
+    codeskim(directory, &[&["map"], arguments].concat())
+}
+
+fn mapped(directory: &Path, arguments: &[&str]) -> Value {
+    let printed = map(directory, &[arguments, &["--json"]].concat());
+    assert_eq!(printed.status, 0, "{}", printed.stderr);
+    serde_json::from_str(&printed.stdout).expect("JSON")
+}
+
+#[test]
+fn the_closure_of_a_python_file_is_what_it_imports_three_steps_far() {
+    let map = mapped(python().path(), &["src/pkg/core.py"]);
+    let nodes: Vec<String> =
+        map["closure"]["nodes"].as_array().expect("nodes").iter().map(|node| format!("{} {}", node["depth"], node["path"])).collect();
+    // The package itself is imported where a name is no module of it; a file four steps away is not reached.
+    insta::assert_snapshot!(nodes.join("\n").replace('"', ""), @r"
+    0 src/pkg/core.py
+    1 src/pkg/helpers.py
+    1 src/pkg/sub/deep/__init__.py
+    1 src/pkg/util/text.py
+    1 src/pkg/late.py
+    1 src/pkg/util/__init__.py
+    2 src/pkg/far_away.py
+    2 src/ns/mod.py
+    3 src/pkg/four.py
+    ");
+    assert_eq!(map["closure"]["skipped"], json!([["src/pkg/broken.py", "syntax"], ["src/pkg/generated.py", "large"]]));
+}
+
+#[test]
+fn a_map_is_in_the_form_of_the_study() {
+    let repository = python();
+    let task = repository.path().join("task.md");
+    std::fs::write(&task, "Build it.\nPath: '/testbed/src/pkg/core.py'\nPath: '/testbed/src/pkg/new.py'\n").expect("written");
+    let printed = map(repository.path(), &["--task", task.to_str().expect("UTF-8"), "--prefix", "/testbed/"]);
+    insta::assert_snapshot!(printed.stdout);
+}
+
+#[test]
+fn a_map_never_costs_more_than_its_budget_and_is_always_the_same() {
+    for tokens in [100, 150, 300, 700, 1500, 5000] {
+        let budget = tokens.to_string();
+        let arguments = ["src/cli.rs", "src/tools/repo_map.rs", "--max-tokens", &budget];
+        let map = mapped(Path::new(REPOSITORY), &arguments);
+        let text = map["map"]["text"].as_str().expect("text");
+        let counted = tiktoken_rs::cl100k_base().expect("cl100k").encode_ordinary(text).len();
+        assert!(counted <= tokens && map["map"]["tokens"] == counted, "{counted} of {tokens}");
+        assert!(tokens < 1500 || counted * 10 > tokens * 9, "{counted} of {tokens}");
+        assert_eq!(mapped(Path::new(REPOSITORY), &arguments), map);
+    }
+}
+
+#[test]
+fn the_control_is_as_long_and_the_same_for_a_seed() {
+    let here = Path::new(REPOSITORY);
+    let tokens = |text: &str| tiktoken_rs::cl100k_base().expect("cl100k").encode_ordinary(text).len() as f64;
+    let own = map(here, &["src/cli.rs"]).stdout;
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("map.txt");
+    std::fs::write(&file, &own).expect("written");
+    let random = |seed: &str| {
+        map(here, &["src/cli.rs", "--control", "random", "--seed", seed, "--match-tokens-of", file.to_str().expect("UTF-8")]).stdout
+    };
+    for seed in ["1", "2", "3", "4", "5"] {
+        let text = random(seed);
+        assert!((tokens(&text) - tokens(&own)).abs() <= 0.02 * tokens(&own), "{seed}: {} for {}", tokens(&text), tokens(&own));
+        assert_eq!(random(seed), text);
+    }
+    assert_ne!(random("1"), random("2"));
+}
+
+#[tokio::test]
+async fn without_roots_the_files_read_so_far_are_the_roots() {
+    let repository = python();
+    let client = Client::start(repository.path(), eras()[1].clone()).await;
+    let nothing = client.call("repo_map", json!({})).await;
+    assert_eq!(
+        (nothing.text.as_str(), nothing.is_error),
+        ("There is nothing to start from yet; give roots, or read some files first.", true)
+    );
+    client.text("read_file", json!({ "path": "src/pkg/util/text.py" })).await;
+    client.text("head", json!({ "path": "src/pkg/late.py", "lines": 1 })).await;
+    let map = client.text("repo_map", json!({})).await;
+    assert!(map.contains("Interface roots:\n- src/pkg/late.py\n- src/pkg/util/text.py\n"), "{map}");
+    assert!(!map.contains("class Base") && map.contains("- def late() : \"Too late.\"") && map.contains("class Engine"), "{map}");
+    let asked = client.text("repo_map", json!({ "max_tokens": "220", "context_focus_question": "Which function returns four?" })).await;
+    assert!(asked.contains("Symbols:\n"), "{asked}");
+}
+
+#[test]
+fn bad_input_gets_one_sentence() {
+    let repository = python();
+    let mut said = String::new();
+    let task = repository.path().join("task.md");
+    std::fs::write(&task, "Path: 'a.py'\nPath: 'b.py'\n").expect("written");
+    std::fs::write(repository.path().join("empty.md"), "Do something.\n").expect("written");
+    for arguments in [
+        &["../outside.py"][..],
+        &["/etc/passwd"],
+        &["src/pkg"],
+        &["src/pkg/nowhere.py"],
+        &["src/pkg/core.py", "--max-tokens", "1"],
+        &["--task", "task.md"],
+        &["--task", "empty.md"],
+        &["--task", "nowhere.md"],
+        &["--report", "task.md"],
+        &[],
+    ] {
+        let printed = map(repository.path(), arguments);
+        assert_eq!((printed.status, printed.stdout.as_str()), (2, ""), "{arguments:?}");
+        said += &format!(
+            "{}: {}",
+            arguments.join(" "),
+            printed.stderr.replace(&repository.path().canonicalize().expect("a path").display().to_string(), "ROOT")
+        );
+    }
+    insta::assert_snapshot!(said);
+    let printed = map(repository.path(), &["src/pkg/broken.py"]);
+    assert!(printed.stdout.ends_with("\nLeft out, as they do not parse: src/pkg/broken.py\n"), "{}", printed.stdout);
+}
+
+#[test]
+fn a_report_has_a_row_for_every_task() {
+    let repository = python();
+    let here = repository.path().to_str().expect("UTF-8");
+    let tasks: String = [
+        json!({ "repository": here, "task": "Path: '/testbed/src/pkg/core.py'\nPath: '/testbed/none.py'" }),
+        json!({ "repository": here, "task": "Nothing, to be sure." }),
+        json!({ "repository": "/nowhere", "task": "Path: 'a.py'" }),
+    ]
+    .iter()
+    .map(|task| format!("{task}\n"))
+    .collect();
+    std::fs::write(repository.path().join("tasks.jsonl"), tasks).expect("written");
+    let printed = map(repository.path(), &["--report", "tasks.jsonl"]);
+    let rows: Vec<Vec<&str>> = printed.stdout.lines().map(|line| line.splitn(9, ',').collect()).collect();
+    assert_eq!(rows.len(), 4, "{}", printed.stdout);
+    assert_eq!(rows[1][1..5], ["1", "1", "9", "8"], "{}", printed.stdout);
+    assert!(rows[2][8].contains("names no files") && rows[3][8].contains("No such file"), "{}", printed.stdout);
+}
+
+#[test]
+fn every_language_has_its_imports_and_symbols() {
+    let projects: [(&str, &str, &[(&str, &str)]); 8] = [
+        (
+            "TypeScript",
+            "src/app.ts",
+            &[
+                (
+                    "src/app.ts",
+                    "import { Cache } from './cache.js';\nimport type { Key } from \"./types\";\nimport fs from 'fs';\n\n/** Starts it. */\nexport async function start(cache: Cache<Key>, retries = 3): Promise<void> {\n}\nexport const double = (n: number): number => n * 2;\n",
+                ),
+                (
+                    "src/cache.ts",
+                    "export * from './types/index';\n// Keeps things.\nexport class Cache<K> {\n  /** Gets one. */\n  get(key: K): string | undefined {\n    return undefined;\n  }\n}\n",
+                ),
+                ("src/types/index.ts", "export type Key = string;\nexport interface Named {\n  name(): string;\n}\n"),
+            ],
+        ),
+        (
+            "JavaScript",
+            "index.js",
+            &[
+                (
+                    "index.js",
+                    "const { read } = require('./lib/read');\nimport('./lazy.mjs');\n/** Runs. */\nfunction run(a, { b } = {}) {}\nmodule.exports = run;\n",
+                ),
+                ("lib/read.js", "exports.read = function read() {};\nfunction hidden() {}\n"),
+                ("lazy.mjs", "export default class Lazy {\n  wake() {}\n}\n"),
+            ],
+        ),
+        (
+            "Rust",
+            "src/lib.rs",
+            &[
+                ("src/lib.rs", "mod cache;\npub mod text {\n    pub fn inner() {}\n}\nuse crate::cache::{policy::Policy, Cache as C};\n"),
+                (
+                    "src/cache.rs",
+                    "mod policy;\nuse super::other;\n\n/// Keeps things.\n///\n/// At length.\n#[derive(Debug)]\npub struct Cache<K> {\n    map: Vec<K>,\n}\n\nimpl<K: Clone> Cache<K> {\n    /// Gets one.\n    pub fn get(&self, key: &K) -> Option<&K> {\n        None\n    }\n}\n",
+                ),
+                ("src/cache/policy.rs", "pub enum Policy { Lru, Fifo }\npub trait Evicts {\n    fn evict(&mut self);\n}\n"),
+                ("src/other.rs", "pub const MOST: usize = 3;\n"),
+            ],
+        ),
+        (
+            "Go",
+            "cmd/main.go",
+            &[
+                ("go.mod", "module example.com/app\n\ngo 1.22\n"),
+                (
+                    "cmd/main.go",
+                    "package main\n\nimport (\n\t\"fmt\"\n\tc \"example.com/app/cache\"\n)\n\nfunc main() { fmt.Println(c.New()) }\n",
+                ),
+                (
+                    "cache/cache.go",
+                    "package cache\n\n// Cache keeps things.\ntype Cache struct{ size int }\n\n// New makes one.\nfunc New() *Cache { return nil }\n\nfunc (c *Cache) Get(key string) (string, bool) { return \"\", false }\n",
+                ),
+                ("cache/cache_test.go", "package cache\n"),
+            ],
+        ),
+        (
+            "Java",
+            "app/src/main/java/com/acme/App.java",
+            &[
+                (
+                    "app/src/main/java/com/acme/App.java",
+                    "package com.acme;\nimport com.acme.cache.Cache;\nimport static com.acme.cache.Keys.KEY;\nimport java.util.List;\n\n/** The application. */\npublic class App extends Base {\n  public static void main(String[] args) {}\n}\n",
+                ),
+                (
+                    "app/src/main/java/com/acme/cache/Cache.java",
+                    "package com.acme.cache;\npublic interface Cache<K> {\n  K get(String name);\n}\n",
+                ),
+                ("app/src/main/java/com/acme/cache/Keys.java", "package com.acme.cache;\nfinal class Keys { static final int KEY = 1; }\n"),
+            ],
+        ),
+        (
+            "C",
+            "src/main.c",
+            &[
+                (
+                    "src/main.c",
+                    "#include <stdio.h>\n#include \"cache.h\"\n\n/* Begins here. */\nint main(int argc, char **argv) {\n  return 0;\n}\n",
+                ),
+                (
+                    "include/cache.h",
+                    "#ifndef CACHE_H\n#define CACHE_H\nstruct cache;\n// Gets one.\nint cache_get(struct cache *c, const char *key);\ntypedef struct { int a; } pair;\n#endif\n",
+                ),
+            ],
+        ),
+        (
+            "C++",
+            "src/app.cpp",
+            &[
+                ("src/app.cpp", "#include \"app/cache.hpp\"\nnamespace app {\nint run() { return 0; }\n}\n"),
+                (
+                    "include/app/cache.hpp",
+                    "#pragma once\nnamespace app {\n/// Keeps things.\ntemplate <typename K>\nclass Cache {\n public:\n  int get(K key) const { return 0; }\n};\n}\n",
+                ),
+            ],
+        ),
+        (
+            "PHP and Ruby",
+            "index.php",
+            &[
+                ("index.php", "<?php\nrequire_once __DIR__ . '/lib/cache.php';\nfunction run(int $n = 1): void {}\n"),
+                (
+                    "lib/cache.php",
+                    "<?php\n/** Keeps things. */\nclass Cache {\n  public function get(string $key): ?string { return null; }\n}\n",
+                ),
+            ],
+        ),
+    ];
+    let mut all = String::new();
+    for (language, root, files) in projects {
+        let repository = repository(files);
+        all += &format!("== {language}\n{}\n", map(repository.path(), &[root]).stdout);
+    }
+    insta::assert_snapshot!(all);
+}

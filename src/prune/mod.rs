@@ -108,7 +108,8 @@ impl Limits {
 pub fn tokens(text: &str) -> usize {
     let (mut count, mut rest) = (0, text);
     while !rest.is_empty() {
-        let (part, after) = rest.split_at(rest.floor_char_boundary(COUNTED_AT_ONCE));
+        let end = (0..=COUNTED_AT_ONCE.min(rest.len())).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
         count += tiktoken_rs::o200k_base_singleton().encode_ordinary(part).len();
         rest = after;
     }

@@ -111,7 +111,7 @@ fn detail(status: StatusCode, detail: impl Into<String>) -> Response {
 
 /// Turns away who may not ask, and more than can wait, before their bodies are read.
 async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
-    if let Err(refusal) = gate.check(request.headers()) {
+    if let Some(refusal) = gate.refusal(request.headers()) {
         return refusal;
     }
     let Ok(_admitted) = gate.admitted.try_acquire() else { return busy() };
@@ -119,23 +119,23 @@ async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> R
 }
 
 impl Gate {
-    fn check(&self, headers: &HeaderMap) -> Result<(), Response> {
+    fn refusal(&self, headers: &HeaderMap) -> Option<Response> {
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         if self.loopback && text(header::HOST).is_some_and(|host| !is_this_machine(host)) {
-            return Err(detail(StatusCode::FORBIDDEN, "This server is asked for by the name of another host; use localhost."));
+            return Some(detail(StatusCode::FORBIDDEN, "This server is asked for by the name of another host; use localhost."));
         }
         let origin = text(header::ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host));
         if origin.is_some_and(|origin| !is_this_machine(origin)) {
-            return Err(detail(StatusCode::FORBIDDEN, "Pages of other origins may not use this server."));
+            return Some(detail(StatusCode::FORBIDDEN, "Pages of other origins may not use this server."));
         }
-        let Some(token) = &self.token else { return Ok(()) };
+        let token = self.token.as_ref()?;
         let given =
             text(header::AUTHORIZATION).and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
         if given.is_some_and(|(_, given)| bool::from(given.as_bytes().ct_eq(token.as_bytes()))) {
-            return Ok(());
+            return None;
         }
         let refusal = detail(StatusCode::UNAUTHORIZED, "This server needs its token: send \"Authorization: Bearer TOKEN\".");
-        Err(([(header::WWW_AUTHENTICATE, "Bearer")], refusal).into_response())
+        Some(([(header::WWW_AUTHENTICATE, "Bearer")], refusal).into_response())
     }
 }
 

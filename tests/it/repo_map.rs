@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 
 use crate::common::{Client, Printed, REPOSITORY, codeskim, eras};
 
+/// Paths and texts.
+type Files = &'static [(&'static str, &'static str)];
+
 /// A Python package with a src/ layout, relative imports, a namespace package, a cycle, and files that are left out.
-const PYTHON: &[(&str, &str)] = &[
+const PYTHON: Files = &[
     ("src/pkg/__init__.py", "from .core import Engine\n"),
     (
         "src/pkg/core.py",
@@ -27,7 +30,7 @@ const PYTHON: &[(&str, &str)] = &[
     ("src/ns/mod.py", "def in_namespace(): pass\n"),
 ];
 
-fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
+fn repository(files: Files) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     for (path, text) in files {
         let path = directory.path().join(path);
@@ -187,7 +190,7 @@ fn a_report_has_a_row_for_every_task() {
 
 #[test]
 fn every_language_has_its_imports_and_symbols() {
-    let projects: [(&str, &str, &[(&str, &str)]); 8] = [
+    let projects: [(&str, &str, Files); 8] = [
         (
             "TypeScript",
             "src/app.ts",

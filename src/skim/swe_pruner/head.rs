@@ -43,7 +43,7 @@ struct Fusion {
 impl Head {
     /// Reads the tensors of the fusion layers and the head over states of `width` numbers.
     pub fn new(kind: Kind, width: usize, bottleneck: usize, fusions: usize, heads: usize, checkpoint: &Checkpoint) -> Result<Self> {
-        if heads == 0 || width % heads != 0 {
+        if !width.is_multiple_of(heads) {
             candle_core::bail!("num_heads is {heads}, which does not divide the fused width {width}");
         }
         let name = match kind {

@@ -156,7 +156,7 @@ enum Command {
         /// Files to start from, inside a root
         files: Vec<String>,
         /// Print the closure and the map as JSON
-        #[arg(long, conflicts_with = "report")]
+        #[arg(long, conflicts_with_all = ["report", "control"])]
         json: bool,
         /// Map a list of tasks, JSON objects {"repository": "DIR", "task": "…"}, one a line, and print their figures as CSV
         #[arg(long, value_name = "TASKS", conflicts_with_all = ["files", "task", "control"])]
@@ -305,8 +305,9 @@ fn fail(message: &str) -> ExitCode {
 fn execute(cli: Cli) -> Result<Output> {
     let roots = if cli.roots.is_empty() { vec![PathBuf::from(".")] } else { cli.roots };
     let shell = !matches!(cli.command, None | Some(Command::Serve { .. }));
+    let shared = matches!(cli.command, Some(Command::Serve { http: Some(_) }));
     let limits = Limits { most: cli.max_chars, tokens: cli.budget, keep: cli.keep };
-    let session = Session::new(&roots, Options { limits: limits.clone(), shell })?;
+    let session = Session::new(&roots, Options { limits: limits.clone(), shell, shared })?;
     if cli.models.model.is_some() && cli.models.remote.is_some() {
         return Err(Error::bad_argument("--model and --remote both say what scores lines; give one of them."));
     }
@@ -392,7 +393,7 @@ fn report_maps(tasks: &Path, max_tokens: usize, prefix: Option<String>, limits: 
         let began = Instant::now();
         let request =
             repo_map::Request { task: Some(task.task), max_tokens: Some(max_tokens), prefix: prefix.clone(), ..Default::default() };
-        let mapped = Session::new(&[&task.repository], Options { limits: limits.clone(), shell: true })
+        let mapped = Session::new(&[&task.repository], Options { limits: limits.clone(), shell: true, shared: false })
             .and_then(|session| repo_map::map(&session, &request, None, &Call::default()));
         let time = began.elapsed().as_millis().to_string();
         let repository = task.repository.display().to_string();

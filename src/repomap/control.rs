@@ -1,20 +1,20 @@
 //! The study's control: a map of the same length, of files and symbols drawn at random from the same repository.
 
 use rand::SeedableRng;
-use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
 
 use super::repository::Repository;
-use super::{Closure, Entry, Map, Node, Options, count, render};
+use super::symbols::symbols;
+use super::{Closure, Entry, Map, Node, Options, by_closure, count, cut, render};
 use crate::prune::language::Language;
-use crate::repomap::symbols::symbols;
 
-/// How far from the map's tokens the control's may be, in parts of them.
-const CLOSE: f64 = 0.02;
+/// Tokens beyond the wanted number up to which symbols are written before the map is cut to it.
+const BEYOND: usize = 300;
 
 /// A map of `tokens` tokens that has nothing to do with any task: as many roots, random files with random targets, random symbols.
 pub fn random(roots: &[String], shape: &Closure, repository: &Repository<'_>, seed: u64, tokens: usize, options: &Options) -> Map {
-    let mut rng = StdRng::seed_from_u64(seed);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let languages: Vec<_> = shape.nodes.iter().map(|node| Language::of(&node.path)).collect();
     let mut files: Vec<String> = repository.all().iter().filter(|file| languages.contains(&Language::of(file))).cloned().collect();
     files.shuffle(&mut rng);
@@ -24,10 +24,9 @@ pub fn random(roots: &[String], shape: &Closure, repository: &Repository<'_>, se
         .enumerate()
         .map(|(i, path)| {
             let like = shape.nodes.get(i);
-            let targets = like.map_or(0, |node| node.imports.len());
-            let mut others = files.clone();
-            others.partial_shuffle(&mut rng, targets.min(files.len()));
-            let imports = others.into_iter().rev().filter(|other| other != path).take(targets).collect();
+            let targets = like.map_or(0, |node| node.imports.len()).min(files.len().saturating_sub(1));
+            let picked = rand::seq::index::sample(&mut rng, files.len(), targets + usize::from(targets > 0));
+            let imports = picked.into_iter().map(|other| files[other].clone()).filter(|other| other != path).take(targets).collect();
             Node { path: path.clone(), depth: like.map_or(super::DEPTH, |node| node.depth), imports }
         })
         .collect();
@@ -40,24 +39,11 @@ pub fn random(roots: &[String], shape: &Closure, repository: &Repository<'_>, se
             break; // enough to choose from
         }
     }
-    let mut order: Vec<usize> = (0..entries.len()).collect();
-    order.shuffle(&mut rng);
-    let options = Options { max_tokens: tokens, reserved: 0, ..options.clone() };
-    let mut map = render(&roots, &closure, &entries, &order, &options);
-    // The last symbol that did not fit is replaced by shorter ones until the map is as long as the other.
-    let mut tried = 0;
-    while (map.tokens as f64) < tokens as f64 * (1.0 - CLOSE) && tried < order.len() {
-        let shown = map.shown;
-        if shown < order.len() {
-            let refused = order.remove(shown);
-            order.push(refused);
-        }
-        tried += 1;
-        let next = render(&roots, &closure, &entries, &order, &options);
-        if next.tokens > map.tokens {
-            map = next;
-        }
-    }
-    debug_assert!(map.tokens <= tokens && map.tokens == count(&map.text));
-    map
+    let mut order = by_closure(&entries);
+    let top = entries.iter().filter(|entry| !entry.symbol.member).count();
+    order[..top].shuffle(&mut rng);
+    order[top..].shuffle(&mut rng);
+    let map = render(&roots, &closure, &entries, &order, options, tokens + BEYOND, "");
+    let text = cut(map.text, tokens);
+    Map { tokens: count(&text), text, ..map }
 }

@@ -6,7 +6,7 @@
 
 use tree_sitter::Node;
 
-use super::repository::{Repository, Source, directory, join};
+use super::repository::{Repository, Source, directory, is_expression, join, walk};
 use crate::prune::language::Language;
 
 /// Directories that are often on the path of a language's imports, beside the top.
@@ -29,6 +29,7 @@ pub fn imports(path: &str, source: &Source, repository: &Repository<'_>) -> Vec<
         }
         .into_iter()
         .for_each(|file| found.push(file));
+        source.language != Language::Python || !is_expression(node.kind())
     };
     walk(source.tree.root_node(), &mut visit);
     let mut seen = std::collections::HashSet::from([path.to_owned()]);
@@ -36,73 +37,88 @@ pub fn imports(path: &str, source: &Source, repository: &Repository<'_>) -> Vec<
     found
 }
 
-/// Calls `visit` on a node and everything in it, in order.
-fn walk(root: Node<'_>, visit: &mut impl FnMut(Node<'_>)) {
-    let mut cursor = root.walk();
-    loop {
-        visit(cursor.node());
-        if cursor.goto_first_child() {
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return;
-            }
-        }
-    }
-}
-
 type Text<'a> = &'a dyn Fn(Node<'_>) -> String;
 
 fn python(path: &str, node: Node<'_>, text: Text<'_>, repository: &Repository<'_>) -> Vec<String> {
-    let mut cursor = node.walk();
-    let mut named = |field| -> Vec<String> {
-        let name =
-            |node: Node<'_>| node.child_by_field_name("name").map_or_else(|| text(node), text).split_whitespace().collect::<String>();
-        node.children_by_field_name(field, &mut cursor).map(name).collect()
-    };
-    match node.kind() {
-        "import_statement" => named("name").iter().filter_map(|module| absolute(path, module, repository)).collect(),
-        "import_from_statement" => {
-            let names = named("name");
-            let Some(module) = node.child_by_field_name("module_name").map(text) else { return Vec::new() };
-            let module: String = module.split_whitespace().collect();
-            let dots = module.len() - module.trim_start_matches('.').len();
-            let rest = &module[dots..];
-            // A module by its dotted name below the one that is imported from.
-            let find = |name: &str| {
-                let dotted = [rest, name].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(".");
-                match dots {
-                    0 => absolute(path, &dotted, repository),
-                    _ => {
-                        let package =
-                            (1..dots).try_fold(directory(path), |package, _| (!package.is_empty()).then(|| directory(package)))?;
-                        module_file(package, &dotted, repository)
-                    }
-                }
-            };
-            if names.is_empty() {
-                return find("").into_iter().collect();
-            }
-            names.iter().filter_map(|name| find(name).or_else(|| find(""))).collect()
-        }
-        _ => Vec::new(),
+    if !matches!(node.kind(), "import_statement" | "import_from_statement") {
+        return Vec::new();
     }
+    let dotted = |node: Node<'_>| text(node).chars().filter(|c| !c.is_whitespace() && *c != '\\').collect::<String>();
+    let mut cursor = node.walk();
+    let name = |node: Node<'_>| node.child_by_field_name("name").map_or_else(|| dotted(node), dotted);
+    let names: Vec<String> = node.children_by_field_name("name", &mut cursor).map(name).collect();
+    if node.kind() == "import_statement" {
+        return names.iter().filter_map(|module| find(module, &absolute(path, repository), repository)).collect();
+    }
+    let Some(module) = node.child_by_field_name("module_name").map(dotted) else { return Vec::new() };
+    let dots = module.len() - module.trim_start_matches('.').len();
+    let (module, start) = match dots {
+        0 => (module.as_str(), absolute(path, repository)),
+        _ => match package(path, dots, repository) {
+            Some(package) => (&module[dots..], vec![package]),
+            None => return Vec::new(), // beyond the outermost package, which Python refuses
+        },
+    };
+    let below = |name: &str| [module, name].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(".");
+    let itself = || match module {
+        "" => start.first().map(|package| join_file(package, "__init__.py")).filter(|file| repository.is_file(file)),
+        module => find(module, &start, repository),
+    };
+    if names.is_empty() {
+        return itself().into_iter().collect();
+    }
+    names.iter().filter_map(|name| find(&below(name), &start, repository).or_else(itself)).collect()
 }
 
-/// An absolute module: from the directory above the importing file's outermost package, then from the usual ones.
-fn absolute(path: &str, module: &str, repository: &Repository<'_>) -> Option<String> {
+/// The package that a relative import with so many dots starts from.
+fn package(path: &str, dots: usize, repository: &Repository<'_>) -> Option<String> {
+    let mut package = directory(path);
+    for _ in 1..dots {
+        let inside = repository.is_file(&join_file(package, "__init__.py"));
+        let up = directory(package);
+        if package.is_empty() || inside && !repository.is_file(&join_file(up, "__init__.py")) {
+            return None;
+        }
+        package = up;
+    }
+    Some(package.to_owned())
+}
+
+/// Where absolute imports are looked for: from the directory above the importing file's outermost package upwards, and in the usual ones below
+/// each, as a server may be started above several projects.
+fn absolute(path: &str, repository: &Repository<'_>) -> Vec<String> {
     let mut own = directory(path);
-    while !own.is_empty() && repository.is_file(&format!("{own}/__init__.py")) {
+    while !own.is_empty() && repository.is_file(&join_file(own, "__init__.py")) {
         own = directory(own);
     }
-    std::iter::once(own).chain(SOURCE_ROOTS).find_map(|root| module_file(root, module, repository))
+    let up = std::iter::successors(Some(own), |at| (!at.is_empty()).then(|| directory(at)));
+    up.flat_map(|at| SOURCE_ROOTS.map(|root| join(at, root).unwrap_or_default())).collect()
 }
 
-fn module_file(root: &str, module: &str, repository: &Repository<'_>) -> Option<String> {
-    let base = join(root, &module.replace('.', "/"))?;
-    let package = join(&base, "__init__.py")?;
-    [package, format!("{base}.py")].into_iter().find(|file| repository.is_file(file))
+/// The file of a module by its dotted name. Each part is looked for in what the one before it was found to be: a package, or, where no place
+/// has one or a module of that name, all directories of that name together.
+fn find(module: &str, places: &[String], repository: &Repository<'_>) -> Option<String> {
+    let mut places = places.to_vec();
+    let mut file = None;
+    for part in module.split('.') {
+        let at: Vec<String> = places.iter().filter_map(|place| join(place, part)).collect();
+        let found = at.iter().find_map(|base| {
+            let package = join_file(base, "__init__.py");
+            if repository.is_file(&package) {
+                return Some((package, vec![base.clone()]));
+            }
+            Some(format!("{base}.py")).filter(|module| repository.is_file(module)).map(|module| (module, Vec::new()))
+        });
+        (file, places) = match found {
+            Some((found, below)) => (Some(found), below),
+            None => (None, at.into_iter().filter(|base| repository.is_directory(base)).collect()),
+        };
+    }
+    file
+}
+
+fn join_file(directory: &str, file: &str) -> String {
+    if directory.is_empty() { file.to_owned() } else { format!("{directory}/{file}") }
 }
 
 fn script(path: &str, node: Node<'_>, text: Text<'_>, repository: &Repository<'_>) -> Vec<String> {

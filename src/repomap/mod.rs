@@ -27,8 +27,6 @@ pub const LEAST_TOKENS: usize = 100;
 pub struct Options {
     /// cl100k tokens, at most.
     pub max_tokens: usize,
-    /// Those of them that something else takes.
-    pub reserved: usize,
     /// Written before every path, as the study has `/testbed/`.
     pub prefix: String,
     /// Files whose symbols the reader knows already.
@@ -37,7 +35,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_tokens: TOKENS, reserved: 0, prefix: String::new(), known: BTreeSet::new() }
+        Self { max_tokens: TOKENS, prefix: String::new(), known: BTreeSet::new() }
     }
 }
 
@@ -66,7 +64,7 @@ pub fn closure(roots: &[String], repository: &Repository<'_>) -> Closure {
     let mut found = Closure::default();
     let mut depths: HashMap<String, usize> = roots.iter().map(|root| (root.clone(), 0)).collect();
     let mut queue: VecDeque<String> = roots.iter().cloned().collect();
-    while let Some(path) = queue.pop_front() {
+    while let Some(path) = queue.pop_front().filter(|_| !repository.is_cancelled()) {
         let depth = depths[&path];
         let source = match repository.source(&path) {
             Ok(source) => source,
@@ -130,35 +128,22 @@ pub struct Map {
     pub symbols: usize,
 }
 
-/// Renders a map: entries in the order given until the budget is used up, each below its file, in the order of the closure.
-pub fn render(roots: &[String], closure: &Closure, entries: &[Entry], order: &[usize], options: &Options) -> Map {
+/// Renders a map: entries in the order given until `limit` tokens are used up, each below its file, in the order of the closure, a member below
+/// what it belongs to. `tail` follows the map and counts as well.
+pub fn render(roots: &[String], closure: &Closure, entries: &[Entry], order: &[usize], options: &Options, limit: usize, tail: &str) -> Map {
     let name = |path: &str| format!("{}{path}", options.prefix);
-    let mut head = "[IR-RepoMap | auto-generated]\nInterface roots:\n".to_owned();
-    roots.iter().for_each(|root| head.push_str(&format!("- {}\n", name(root))));
-    head.push_str(&format!("\nImport closure (depth<={DEPTH}, budget<={} tokens):\n", options.max_tokens));
-    // The closure takes half of the budget at most.
+    let limit_of_symbols = limit.saturating_sub(count(tail));
+    let mut head = Head::new("[IR-RepoMap | auto-generated]\nInterface roots:\n");
+    head.list(roots.iter().map(|root| format!("- {}", name(root))), limit_of_symbols / 4);
+    head.push(&format!("\nImport closure (depth<={DEPTH}, budget<={} tokens):\n", options.max_tokens));
     let edges = closure.nodes.iter().filter(|node| !node.imports.is_empty()).map(|node| {
         let imports: Vec<_> = node.imports.iter().map(|import| name(import)).collect();
-        format!("- {} -> {}\n", name(&node.path), imports.join(", "))
+        format!("- {} -> {}", name(&node.path), imports.join(", "))
     });
-    let mut used = count(&head);
-    let budget = options.max_tokens.saturating_sub(options.reserved);
-    let (mut left_out, room) = (0, budget / 2);
-    for edge in edges {
-        let cost = count(&edge);
-        if left_out == 0 && used + cost <= room {
-            head.push_str(&edge);
-            used += cost;
-        } else {
-            left_out += 1;
-        }
-    }
-    if left_out > 0 {
-        head.push_str(&format!("- … {left_out} more files\n"));
-    }
-    head.push_str("\nSymbols:\n");
+    head.list(edges, limit_of_symbols / 2);
+    head.push("\nSymbols:\n");
     let write = |chosen: &BTreeSet<usize>| {
-        let mut text = head.clone();
+        let mut text = head.text.clone();
         let mut file = None;
         for entry in chosen.iter().map(|entry| &entries[*entry]) {
             if file != Some(entry.file) {
@@ -167,31 +152,92 @@ pub fn render(roots: &[String], closure: &Closure, entries: &[Entry], order: &[u
             }
             text.push_str(&format!("{}\n", entry.symbol.line()));
         }
+        text.push_str(tail);
         text
     };
-    let (mut chosen, mut files, mut used) = (BTreeSet::new(), HashSet::new(), count(&head));
+    let owner = |entry: usize| (0..entry).rev().find(|other| !entries[*other].symbol.member).filter(|_| entries[entry].symbol.member);
+    let (mut chosen, mut files, mut used) = (BTreeSet::new(), HashSet::new(), head.tokens);
     let mut last = Vec::new();
     for &entry in order {
-        let heading =
-            if files.contains(&entries[entry].file) { 0 } else { count(&format!("{}\n", name(&closure.nodes[entries[entry].file].path))) };
-        let cost = heading + count(&format!("{}\n", entries[entry].symbol.line()));
-        if used + cost > budget {
+        let file = entries[entry].file;
+        let new: Vec<usize> = owner(entry).into_iter().chain([entry]).filter(|entry| !chosen.contains(entry)).collect();
+        let heading = if files.contains(&file) { 0 } else { count(&format!("{}\n", name(&closure.nodes[file].path))) };
+        let cost = heading + new.iter().map(|entry| count(&format!("{}\n", entries[*entry].symbol.line()))).sum::<usize>();
+        if used + cost > limit_of_symbols {
             break;
         }
         used += cost;
-        files.insert(entries[entry].file);
-        chosen.insert(entry);
-        last.push(entry);
+        files.insert(file);
+        chosen.extend(&new);
+        last.extend(new);
     }
     // Tokens across line ends may add up to a few more than those of the lines.
     let mut text = write(&chosen);
-    while count(&text) > budget
+    while count(&text) > limit
         && let Some(entry) = last.pop()
     {
         chosen.remove(&entry);
         text = write(&chosen);
     }
+    let text = cut(text, limit);
     Map { tokens: count(&text), shown: chosen.len(), symbols: entries.len(), text }
+}
+
+/// The beginning of a map, and its tokens.
+struct Head {
+    text: String,
+    tokens: usize,
+}
+
+impl Head {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), tokens: count(text) }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.tokens += count(text);
+    }
+
+    /// Lines until there are `limit` tokens in all; of the first that does not fit the beginning, and how many more there are.
+    fn list(&mut self, lines: impl Iterator<Item = String>, limit: usize) {
+        let mut left_out = 0;
+        for line in lines {
+            let line = format!("{line}\n");
+            if left_out == 0 && self.tokens + count(&line) <= limit {
+                self.push(&line);
+            } else {
+                if left_out == 0 && line.contains(", ") && self.tokens < limit {
+                    let part = cut(line, limit - self.tokens);
+                    if let Some((part, _)) = part.rsplit_once(", ") {
+                        self.push(&format!("{part}, …\n"));
+                        continue;
+                    }
+                }
+                left_out += 1;
+            }
+        }
+        if left_out > 0 {
+            self.push(&format!("- … {left_out} more\n"));
+        }
+    }
+}
+
+/// The beginning of a text that has so many tokens at most, ended by a newline where it is cut.
+pub fn cut(text: String, limit: usize) -> String {
+    if count(&text) <= limit {
+        return text;
+    }
+    let bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    // As good as monotonous: a longer beginning has more tokens, but for a few at its end.
+    let mut fits = bounds.partition_point(|end| count(&text[..*end]) < limit);
+    loop {
+        let part = format!("{}\n", text[..bounds[fits.min(bounds.len() - 1)]].trim_end());
+        if fits == 0 || count(&part) <= limit {
+            return part;
+        }
+        fits -= 1;
+    }
 }
 
 /// cl100k tokens of a text.

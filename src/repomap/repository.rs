@@ -69,6 +69,22 @@ impl<'a> Repository<'a> {
         found
     }
 
+    /// Whether there is a directory of this path.
+    pub fn is_directory(&self, path: &str) -> bool {
+        let key = format!("{path}/");
+        if let Some(known) = self.exists.borrow().get(&key) {
+            return *known;
+        }
+        let found = !path.is_empty() && self.workspace.is_directory_at(&self.workspace.beside(&self.base, path));
+        self.exists.borrow_mut().insert(key, found);
+        found
+    }
+
+    /// Whether the call was withdrawn.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
     /// A file, parsed.
     ///
     /// # Errors
@@ -90,8 +106,8 @@ impl<'a> Repository<'a> {
         }
         let text = read(open, None, None, self.cancel).map_err(|_| Skipped::Unreadable)?.text.as_str().to_owned();
         let tree = language.parser().parse(&text, None).ok_or(Skipped::Syntax)?;
-        // Other grammars find errors in valid code, macros above all; Python's finds those that Python would.
-        if language == Language::Python && tree.root_node().has_error() {
+        // Other grammars find errors in valid code, macros above all.
+        if language == Language::Python && (tree.root_node().has_error() || is_no_python(tree.root_node())) {
             return Err(Skipped::Syntax);
         }
         Ok(Source { text, language, tree })
@@ -120,6 +136,45 @@ impl<'a> Repository<'a> {
             found.sort_unstable();
             found
         })
+    }
+}
+
+/// What the grammar takes and Python does not: statements of Python 2, and blocks without any.
+fn is_no_python(root: tree_sitter::Node<'_>) -> bool {
+    let mut found = false;
+    walk(root, &mut |node| {
+        found |= matches!(node.kind(), "print_statement" | "exec_statement") || node.kind() == "block" && node.named_child_count() == 0;
+        !is_expression(node.kind())
+    });
+    found
+}
+
+/// Nodes of Python in which there are no statements, but for those of lambdas, which are none.
+pub fn is_expression(kind: &str) -> bool {
+    matches!(
+        kind,
+        "expression_statement"
+            | "return_statement"
+            | "parameters"
+            | "argument_list"
+            | "decorator"
+            | "assert_statement"
+            | "delete_statement"
+    )
+}
+
+/// Calls `visit` on a node and, where it says so, on everything in it, in order.
+pub fn walk<'t>(root: tree_sitter::Node<'t>, visit: &mut impl FnMut(tree_sitter::Node<'t>) -> bool) {
+    let mut cursor = root.walk();
+    loop {
+        if visit(cursor.node()) && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return;
+            }
+        }
     }
 }
 

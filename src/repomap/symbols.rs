@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::repository::Source;
+use super::repository::{Source, walk};
 use crate::prune::language::Language;
 
 /// Longer signatures and descriptions are cut, in characters.
@@ -164,10 +164,40 @@ fn signature(source: &Source, node: Node<'_>) -> String {
         let name = node.child_by_field_name("name").map(|name| &source.text[name.byte_range()]).unwrap_or_default();
         return format!("class {name}");
     }
-    let end = node.child_by_field_name("body").or_else(|| value_body(node)).map_or(node.end_byte(), |body| body.start_byte());
-    let text = source.text[node.start_byte()..end].split_whitespace().collect::<Vec<_>>().join(" ");
-    let text = text.trim_end_matches(['{', ':', ';', ' ', '=']).trim_end_matches("=>").trim_end();
-    cut(&text.replace("( ", "(").replace(" )", ")").replace(",)", ")"))
+    let body = node.child_by_field_name("body").or_else(|| value_body(node)).map(|body| body.start_byte());
+    // In Python, comments before the first statement come before the body.
+    let head = (source.language == Language::Python)
+        .then(|| node.child_by_field_name("return_type").or_else(|| node.child_by_field_name("parameters")))
+        .flatten()
+        .map(|last| last.end_byte());
+    let end = head.or(body).unwrap_or(node.end_byte());
+    let text = without_comments(source, node, end);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let mut text = String::new();
+    for line in lines {
+        // Brackets close up where lines are joined; inside a line nothing changes.
+        if line.starts_with([')', ']']) {
+            text.truncate(text.trim_end_matches([' ', ',']).len());
+        } else if !text.is_empty() && !text.ends_with(['(', '[']) {
+            text.push(' ');
+        }
+        text.push_str(line);
+    }
+    cut(text.trim_end_matches(['{', ':', ';', ' ', '=']).trim_end_matches("=>").trim_end())
+}
+
+/// The text of a node up to `end`, its comments left out.
+fn without_comments(source: &Source, node: Node<'_>, end: usize) -> String {
+    let (mut out, mut at) = (String::new(), node.start_byte());
+    walk(node, &mut |inner| {
+        if inner.kind().contains("comment") && inner.start_byte() >= at && inner.end_byte() <= end {
+            out.push_str(&source.text[at..inner.start_byte()]);
+            at = inner.end_byte();
+        }
+        inner.start_byte() < end
+    });
+    out.push_str(&source.text[at..end]);
+    out
 }
 
 /// The body of a function that is assigned to a constant.

@@ -5,18 +5,20 @@
 
 mod definitions;
 pub mod http;
+mod prompts;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::count;
 use crate::tools::{Call, Session};
@@ -25,6 +27,7 @@ use crate::tools::{Call, Session};
 const LIST_TTL_MS: u64 = 3_600_000;
 /// How long a call waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(60);
+const BUSY: &str = "The server has too much to do; try again in a moment.";
 /// Time between progress notifications.
 const PROGRESS: Duration = Duration::from_secs(1);
 /// What an agent is told about this server; for some clients it is all they see until they look for a tool.
@@ -52,6 +55,11 @@ impl Server {
         std::thread::spawn(move || session.skimmer.warm_up());
     }
 
+    /// Waits for a turn.
+    async fn slot(&self) -> Option<OwnedSemaphorePermit> {
+        tokio::time::timeout(PATIENCE, Arc::clone(&self.slots).acquire_owned()).await.ok()?.ok()
+    }
+
     /// Serves one client on stdin and stdout until it hangs up. The model loads meanwhile.
     ///
     /// # Errors
@@ -72,7 +80,7 @@ pub fn tools() -> Vec<Tool> {
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let implementation = Implementation::new("codeskim", env!("CARGO_PKG_VERSION")).with_title("codeskim");
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_prompts().build())
             .with_server_info(implementation)
             .with_instructions(INSTRUCTIONS)
     }
@@ -91,16 +99,37 @@ impl ServerHandler for Server {
         tools().into_iter().find(|tool| tool.name == name)
     }
 
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let list = ListPromptsResult::with_all_items(prompts::all());
+        let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        Ok(if modern { list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let (session, cancel) = (Arc::clone(&self.session), context.ct.clone());
+        let slot = self.slot().await.ok_or_else(|| ErrorData::internal_error(BUSY, None))?;
+        let work = move || {
+            let _slot = slot;
+            prompts::get(&session, &request.name, request.arguments.as_ref(), &Call { cancel, progress: None })
+        };
+        let stopped = |_| ErrorData::internal_error("The prompt stopped unexpectedly; the server goes on.", None);
+        Ok(tokio::task::spawn_blocking(work).await.map_err(stopped)??.into())
+    }
+
     async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
         let Some(definition) = definitions::ALL.iter().find(|definition| definition.name == request.name) else {
             let name = crate::error::quote(&request.name);
             return Err(ErrorData::invalid_params(format!("There is no tool {name}; call tools/list for those there are."), None));
         };
-        let busy = || CallToolResult::error(vec![ContentBlock::text("The server has too much to do; try again in a moment.")]);
-        let slot = tokio::select! {
-            Ok(slot) = Arc::clone(&self.slots).acquire_owned() => slot,
-            () = tokio::time::sleep(PATIENCE) => return Ok(busy().into()),
-        };
+        let Some(slot) = self.slot().await else { return Ok(CallToolResult::error(vec![ContentBlock::text(BUSY)]).into()) };
         let files = Arc::new(AtomicUsize::new(0));
         let work = {
             let (session, files, cancel) = (Arc::clone(&self.session), Arc::clone(&files), context.ct.clone());

@@ -40,6 +40,8 @@ pub struct Options {
     pub limits: Limits,
     /// Whether results are read by someone at a shell, who reads gaps back with `--lines`.
     pub shell: bool,
+    /// Whether several readers share the session, so that what one has read says nothing of another.
+    pub shared: bool,
 }
 
 /// The state of one call.
@@ -77,6 +79,9 @@ impl Session {
 
     /// Notes that a file was read.
     fn remember(&self, path: &str, whole: bool) {
+        if self.options.shared {
+            return;
+        }
         *self.read.lock().unwrap_or_else(PoisonError::into_inner).entry(path.to_owned()).or_default() |= whole;
     }
 

@@ -40,6 +40,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     let open = session.workspace.open_file(&request.path)?;
     let name = open.shown.clone();
     let excerpt = text::read(open, request.start_line, request.end_line, &call.cancel)?;
-    session.remember(&name, question.is_none() && excerpt.total == Some(excerpt.text.len()));
-    session.show(&name, &excerpt, question.as_ref(), session.read_back(), &call.cancel)
+    let output = session.show(&name, &excerpt, question.as_ref(), session.read_back(), &call.cancel)?;
+    session.remember(&name, excerpt.total == Some(excerpt.text.len()) && output.text == excerpt.text.as_str());
+    Ok(output)
 }

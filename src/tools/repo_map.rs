@@ -9,10 +9,10 @@ use serde::Deserialize;
 use super::{Call, Output, Session, lenient_number, question};
 use crate::error::{Error, Result, count, quote};
 use crate::prune::FocusQuestion;
-use crate::repomap::repository::{Repository, Skipped};
+use crate::repomap::repository::{Repository, Skipped, join};
 use crate::repomap::{self, Closure, Entry, LEAST_TOKENS, Map, Options, TOKENS, control, task};
 use crate::skim::{SkimError, best_first, skim_safely};
-use crate::workspace::Location;
+use crate::workspace::{Location, Workspace};
 
 /// Files named in a remark, at most.
 const NAMED: usize = 10;
@@ -76,32 +76,40 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
 pub fn map(session: &Session, request: &Request, random: Option<Control>, call: &Call<'_>) -> Result<Mapped> {
     let question = question(request.context_focus_question.as_ref())?;
     let max_tokens = request.max_tokens.unwrap_or(TOKENS);
-    if max_tokens < LEAST_TOKENS {
-        return Err(Error::bad_argument(format!("max_tokens is {max_tokens}; a map takes {LEAST_TOKENS} at least.")));
+    let wanted = random.and_then(|control| control.tokens).unwrap_or(max_tokens);
+    if max_tokens.min(wanted) < LEAST_TOKENS {
+        return Err(Error::bad_argument(format!(
+            "A map takes {LEAST_TOKENS} tokens at least, and this one is to have {}.",
+            max_tokens.min(wanted)
+        )));
     }
-    let prefix = request.prefix.clone().unwrap_or_default();
     let start = start(session, request)?;
     let repository = Repository::new(&session.workspace, &start.first, &call.cancel);
     let closure = repomap::closure(&start.roots, &repository);
-    let remarks = remarks(&start, &closure);
-    let options = Options { max_tokens, reserved: repomap::count(&remarks), prefix, known: start.known.clone() };
+    let remarks = repomap::cut(remarks(&start, &closure), max_tokens / 4);
+    let options = Options { max_tokens, prefix: prefix(request), known: start.known.clone() };
     let entries = repomap::entries(&closure, &repository, &options);
     let order = match &question {
         Some(question) => by_question(session, &closure, &entries, question, call)?,
         None => repomap::by_closure(&entries),
     };
-    let mut map = repomap::render(&start.roots, &closure, &entries, &order, &options);
+    let mut map = repomap::render(&start.roots, &closure, &entries, &order, &options, max_tokens, &remarks);
     if let Some(control) = random {
         let tokens = control.tokens.unwrap_or(map.tokens);
         map = control::random(&start.roots, &closure, &repository, control.seed, tokens, &options);
-    } else {
-        map.text.push_str(&remarks);
-        map.tokens = repomap::count(&map.text);
     }
     if call.cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
     Ok(Mapped { roots: start.roots, missing: start.missing, closure, map })
+}
+
+/// What is written before every path, ended by a slash.
+fn prefix(request: &Request) -> String {
+    match request.prefix.as_deref() {
+        None | Some("") => String::new(),
+        Some(prefix) => format!("{}/", prefix.trim_end_matches('/')),
+    }
 }
 
 /// Where a map starts.
@@ -112,54 +120,67 @@ struct Start {
     known: BTreeSet<String>,
     /// Paths of the task that are no files.
     missing: Vec<String>,
+    /// Files that are in another root than the first.
+    elsewhere: Vec<String>,
 }
 
 fn start(session: &Session, request: &Request) -> Result<Start> {
     let workspace = &session.workspace;
-    let (mut places, mut known, mut missing) = (Vec::new(), BTreeSet::new(), Vec::new());
-    for root in request.roots.iter().flatten() {
+    let (mut places, mut whole, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    let roots: Vec<&String> = request.roots.iter().flatten().filter(|root| !root.trim().is_empty()).collect();
+    let text = request.task.as_deref().filter(|task| !task.trim().is_empty());
+    for root in &roots {
         let place = workspace.locate(Some(root))?.into_iter().find(|place| workspace.is_file(place));
         places.push(place.ok_or_else(|| Error::bad_argument(format!("{} is a directory; name files to start from.", quote(root))))?);
     }
-    if let Some(text) = &request.task {
-        let paths = task::paths(text, request.prefix.as_deref().unwrap_or(task::PREFIX));
-        for path in paths {
-            let place = workspace.locate(Some(&path)).ok().and_then(|places| places.into_iter().find(|place| workspace.is_file(place)));
-            match place {
+    if let Some(text) = text {
+        let prefix = Some(prefix(request)).filter(|prefix| !prefix.is_empty()).unwrap_or_else(|| task::PREFIX.to_owned());
+        for path in task::paths(text, &prefix) {
+            match find(workspace, &path) {
                 Some(place) => places.push(place),
                 None => missing.push(path),
             }
         }
         if places.is_empty() {
-            let named = if missing.is_empty() {
-                "names no files (Path: 'pkg/a.py')".to_owned()
-            } else {
-                format!("names only files that are not here: {}", list(&missing))
+            let named = match missing.as_slice() {
+                [] => "names no files (Path: 'pkg/a.py')".to_owned(),
+                missing => format!("names only files that are not here: {}", list(missing)),
             };
             return Err(Error::bad_argument(format!("The task {named}; give roots instead.")));
         }
     }
-    if request.roots.is_none() && request.task.is_none() {
-        for (path, whole) in session.files_read() {
-            if let Ok(found) = workspace.locate(Some(&path)) {
-                places.extend(found);
-                if whole {
-                    known.insert(path);
-                }
+    if roots.is_empty() && text.is_none() {
+        for (path, seen_whole) in session.files_read() {
+            let Some(place) = workspace.find(&path) else { continue };
+            if seen_whole {
+                whole.push(place.clone());
             }
+            places.push(place);
         }
     }
     let Some(first) = places.first().cloned() else {
         return Err(Error::bad_argument("There is nothing to start from yet; give roots, or read some files first."));
     };
+    // A path with .. in it is that of another file of the same root.
+    let relative = |place: &Location| join("", &Workspace::relative(place)).unwrap_or_else(|| Workspace::relative(place));
+    let (here, elsewhere): (Vec<&Location>, Vec<&Location>) = places.iter().partition(|place| workspace.same_root(place, &first));
     let mut roots: Vec<String> = Vec::new();
-    for place in places.iter().filter(|place| workspace.same_root(place, &first)) {
-        let path = crate::workspace::Workspace::relative(place);
+    for path in here.into_iter().map(relative) {
         if !roots.contains(&path) {
             roots.push(path);
         }
     }
-    Ok(Start { roots, first, known, missing })
+    let known = whole.iter().filter(|place| workspace.same_root(place, &first)).map(relative).collect();
+    let elsewhere = elsewhere.into_iter().map(|place| workspace.show(place)).collect();
+    Ok(Start { roots, first, known, missing, elsewhere })
+}
+
+/// A file that a task names: as it is, or below whatever else the task calls the repository.
+fn find(workspace: &Workspace, path: &str) -> Option<Location> {
+    let shorter = |path: &str| path.trim_start_matches('/').split_once('/').map(|(_, rest)| rest.to_owned());
+    let absolute = path.starts_with('/').then(|| shorter(path)).flatten();
+    let below = std::iter::successors(absolute, |path| shorter(path).filter(|rest| rest.contains('/')));
+    std::iter::once(path.to_owned()).chain(below).find_map(|path| workspace.find(&path))
 }
 
 /// What the reader should know beside the map, after an empty line.
@@ -167,6 +188,9 @@ fn remarks(start: &Start, closure: &Closure) -> String {
     let mut out = String::new();
     if !start.missing.is_empty() {
         let _ = write!(out, "\nNot found: {}\n", list(&start.missing));
+    }
+    if !start.elsewhere.is_empty() {
+        let _ = write!(out, "\nLeft out, as they are in another root: {}\n", list(&start.elsewhere));
     }
     for (why, what) in [
         (Skipped::Syntax, "Left out, as they do not parse"),

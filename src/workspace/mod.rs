@@ -172,6 +172,16 @@ impl Workspace {
         location.relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
     }
 
+    /// A regular file by its path, without looking for another one where there is none.
+    pub fn find(&self, path: &str) -> Option<Location> {
+        self.candidates(path).ok()?.into_iter().find(|place| self.is_file(place))
+    }
+
+    /// Whether there is a directory at a place, inside its root.
+    pub fn is_directory_at(&self, location: &Location) -> bool {
+        self.roots[location.root].dir.metadata(&location.relative).is_ok_and(|metadata| metadata.is_dir())
+    }
+
     /// Whether two places are beneath the same root.
     pub fn same_root(&self, a: &Location, b: &Location) -> bool {
         a.root == b.root

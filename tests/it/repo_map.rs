@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use rmcp::model::GetPromptRequestParams;
 use serde_json::{Value, json};
 
 use crate::common::{Client, Printed, REPOSITORY, codeskim, eras};
@@ -97,6 +98,16 @@ fn a_map_never_costs_more_than_its_budget_and_is_always_the_same() {
         assert!(tokens < 1500 || counted * 10 > tokens * 9, "{counted} of {tokens}");
         assert_eq!(mapped(Path::new(REPOSITORY), &arguments), map);
     }
+    let many: Vec<String> = (0..300).map(|i| format!("package/module_number_{i}.py")).collect();
+    let repository = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(repository.path().join("package")).expect("created");
+    many.iter().for_each(|path| std::fs::write(repository.path().join(path), "def f(: broken\n").expect("written"));
+    let missing: String = (0..50).map(|i| format!("Path: 'a/rather/long/path/to/nowhere_{i}.py'\n")).collect();
+    std::fs::write(repository.path().join("task.md"), missing).expect("written");
+    let mut arguments: Vec<&str> = many.iter().map(String::as_str).collect();
+    arguments.extend(["--task", "task.md", "--max-tokens", "100"]);
+    let map = mapped(repository.path(), &arguments);
+    assert!(map["map"]["tokens"].as_u64().is_some_and(|tokens| tokens <= 100), "{}", map["map"]["text"]);
 }
 
 #[test]
@@ -134,6 +145,28 @@ async fn without_roots_the_files_read_so_far_are_the_roots() {
     assert!(!map.contains("class Base") && map.contains("- def late() : \"Too late.\"") && map.contains("class Engine"), "{map}");
     let asked = client.text("repo_map", json!({ "max_tokens": "220", "context_focus_question": "Which function returns four?" })).await;
     assert!(asked.contains("Symbols:\n"), "{asked}");
+}
+
+#[tokio::test]
+async fn a_prompt_puts_the_map_before_the_task() {
+    let repository = python();
+    for era in eras() {
+        let client = Client::start(repository.path(), era).await;
+        let prompts = client.0.list_all_prompts().await.expect("prompts");
+        assert_eq!(prompts.iter().map(|prompt| prompt.name.as_str()).collect::<Vec<_>>(), ["repo_map"]);
+        let get = |task: &str| {
+            let Value::Object(arguments) = json!({ "task": task }) else { unreachable!() };
+            client.0.get_prompt(GetPromptRequestParams::new("repo_map").with_arguments(arguments))
+        };
+        let prompt = get("Fix it.\nPath: '/testbed/src/pkg/late.py'").await.expect("a prompt");
+        let text = prompt.messages[0].content.as_text().expect("text").text.clone();
+        assert!(
+            text.starts_with("[IR-RepoMap | auto-generated]\n") && text.ends_with("\nFix it.\nPath: '/testbed/src/pkg/late.py'"),
+            "{text}"
+        );
+        let refused = get("Fix it.").await.expect_err("no files");
+        assert!(refused.to_string().contains("The task names no files"), "{refused}");
+    }
 }
 
 #[test]

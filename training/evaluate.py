@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from data import tensors
+from model import surroundings
 
 KEEP_RATES = (0.1, 0.2, 0.3, 0.4)
 WINDOW, OVERLAP = 448, 64  # as in src/skim/embedded/mod.rs
@@ -20,6 +21,19 @@ def windows(n):
         if start + WINDOW >= n:
             return out
         start = min(start + WINDOW - OVERLAP, n - WINDOW)
+
+
+def refined(model, refiner, document, question, emission, answer):
+    """Log-odds that each line is kept [n], looked at again by the refiner if there is one."""
+    log_odds = model.log_odds(emission.double(), torch.from_numpy(document.parent.astype(np.int64)))
+    if refiner is None:
+        return log_odds.numpy()
+    return refiner(torch.from_numpy(seen(log_odds, document, question, emission, answer))).detach().numpy()
+
+
+def seen(log_odds, document, question, emission, answer):
+    """The refiner's input."""
+    return surroundings(log_odds.numpy(), emission.numpy(), document.parent.astype(np.int64), document.features[:, 1] > 0, answer, len(question))
 
 
 @torch.no_grad()
@@ -36,14 +50,14 @@ def raw(model, document, vocabulary):
     return list(zip(emissions, answers))
 
 
-def score(model, documents, vocabulary):
+def score(model, documents, vocabulary, refiner=None):
     """[(document, kind, marginals [n], label [n], answer probability)] for every question."""
     was_training = model.training
     model.eval()
     out = []
     for document in documents:
-        for (_, label, kind), (emission, answer) in zip(document.questions, raw(model, document, vocabulary)):
-            marginal = model.marginals(emission, torch.from_numpy(document.parent.astype(np.int64))).numpy()
+        for (question, label, kind), (emission, answer) in zip(document.questions, raw(model, document, vocabulary)):
+            marginal = 1 / (1 + np.exp(-refined(model, refiner, document, question, emission, answer)))
             out.append((document, kind, marginal, label, 1 / (1 + np.exp(-answer))))
     model.train(was_training)
     return out

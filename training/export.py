@@ -2,6 +2,8 @@
 
     python3 export.py WORK CHECKPOINT.pt OUT_DIR GOLDEN.json
 
+WORK holds refine.pt, which refine.py made of the same checkpoint.
+
 OUT_DIR gets model.safetensors (float16), config.json (with the thresholds that are best on validation windows) and vocab.txt.
 """
 import json
@@ -16,7 +18,7 @@ from safetensors.torch import save_file
 
 import evaluate
 from data import Document, load_labels
-from model import student
+from model import Refiner, student
 from text import Vocabulary
 
 GOLDEN_QUESTIONS = ("Where are identifiers split into subtokens, and what happens to punctuation?",
@@ -47,7 +49,7 @@ def as_shipped(model, tensors):
     return out
 
 
-def golden(model, vocabulary):
+def golden(model, refiner, vocabulary):
     """Inputs and outputs for tests/it/golden.rs."""
     cases = []
     for lines in golden_texts():
@@ -55,8 +57,9 @@ def golden(model, vocabulary):
         for question in GOLDEN_QUESTIONS:
             document.ask(question, [], "absent", vocabulary)
         for (ids, label, _), question, (emission, answer) in zip(document.questions, GOLDEN_QUESTIONS, evaluate.raw(model, document, vocabulary)):
+            log_odds = evaluate.refined(model, refiner, document, ids, emission, answer)
             cases.append({"lines": lines, "question": question, "emission": [round(float(x), 6) for x in emission],
-                          "marginal": [round(float(x), 6) for x in model.marginals(emission.double(), torch.from_numpy(document.parent.astype(np.int64)))], "answer": round(answer, 6)})
+                          "marginal": [round(float(x), 6) for x in 1 / (1 + np.exp(-log_odds))], "answer": round(answer, 6)})
     return cases
 
 
@@ -68,18 +71,22 @@ def main():
     half = {name: tensor.half() for name, tensor in saved["average"].items()}
     model.load_state_dict({name: tensor.float() for name, tensor in half.items()})
     model.eval()
+    refine = {name: tensor.half() for name, tensor in torch.load(work / "refine.pt", weights_only=True).items()}
+    refiner = Refiner()
+    refiner.load_state_dict({name: tensor.float() for name, tensor in refine.items()})
     _, validation = load_labels(work / "labelled.jsonl", vocabulary)
-    scored = evaluate.score(model, validation, vocabulary)
+    scored = evaluate.score(model, validation, vocabulary, refiner)
     figures = evaluate.report(scored)
     evaluate.show(figures)
     out.mkdir(parents=True, exist_ok=True)
-    save_file({name: tensor.contiguous() for name, tensor in as_shipped(model, half).items()}, out / "model.safetensors")
+    shipped = {**as_shipped(model, half), **{f"refine.{name}": tensor for name, tensor in as_shipped(refiner, refine).items()}}
+    save_file({name: tensor.contiguous() for name, tensor in shipped.items()}, out / "model.safetensors")
     strict, balanced, generous = (evaluate.best_threshold(scored, beta) for beta in (0.5, 1, 2))
     thresholds = {"strict": strict, "balanced": balanced, "generous": generous, "answer": round(answer_threshold(scored), 4)}
     (out / "config.json").write_text(json.dumps({**saved["config"], "thresholds": thresholds}, indent=2) + "\n")
     shutil.copy(work / "vocab.txt", out / "vocab.txt")
     golden_path.parent.mkdir(parents=True, exist_ok=True)
-    golden_path.write_text(json.dumps(golden(model, vocabulary)) + "\n")
+    golden_path.write_text(json.dumps(golden(model, refiner, vocabulary)) + "\n")
     print(json.dumps(thresholds))
 
 

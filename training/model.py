@@ -3,6 +3,9 @@
 Teacher and student differ in the encoder and in width. `src/skim/embedded/` runs the student's arithmetic in Candle.
 Shapes: one text of n lines with at most t subtokens each, b questions of at most q subtokens, d the subtoken width, D the line width.
 """
+import math
+
+import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -18,6 +21,8 @@ RELATIONS = 6           # of a line to another in the tree of blocks
 DEEPEST = 12            # blocks within blocks
 ABOVE, BELOW = 0.2, 0.5 # weights of the enclosing line and of the best enclosed one, chosen on training windows
 CERTAIN = 6.0           # log-odds beyond are as good as certain
+REACH = 8               # lines each way of which a line's best neighbour is sought
+SURROUNDINGS = 29       # numbers that say what a line's log-odds are among
 
 
 def distance_bucket(n):
@@ -70,6 +75,45 @@ def shared_words(tokens):
     bag[torch.nonzero(real)[:, 0], which] = 1
     bag = unit(bag * torch.log(n / bag.sum(0)))
     return (bag @ bag.T).fill_diagonal_(0)
+
+
+def surroundings(log_odds, emission, parent, blank, answer, asked):
+    """[n, SURROUNDINGS] what a line's log-odds are among: its neighbours', its block's, the whole text's.
+
+    log_odds, emission, parent and blank are arrays [n]; `answer` is the log-odds that anything answers, `asked` the question's subtokens.
+    """
+    n = len(log_odds)
+    i, s, real, inside = np.arange(n), log_odds.astype(np.float32), ~blank, parent != np.arange(n)
+    best_below, best_beside = np.full(n, -CERTAIN, np.float32), np.full(n, -CERTAIN, np.float32)
+    np.maximum.at(best_below, parent[inside], s[inside])
+    np.maximum.at(best_beside, parent[real], s[real])
+    count = np.bincount(parent[real], minlength=n)
+    below = np.where(count > 0, np.bincount(parent[real], s[real], n) / np.maximum(count, 1), -CERTAIN)
+    sums = np.concatenate([[0], np.cumsum(s, dtype=np.float64)])
+    around = lambda half: (sums[np.minimum(i + half + 1, n)] - sums[np.maximum(i - half, 0)]) / (2 * half + 1)
+    padded = np.pad(s, REACH, constant_values=-CERTAIN)
+    away = lambda step: padded[REACH + step:REACH + step + n]
+    near = np.max([away(step) for step in range(-REACH, REACH + 1)], 0)
+    share = lambda log_odds: float((1 / (1 + np.exp(-log_odds.astype(np.float64)))).mean())
+    order = -np.sort(-s[real])
+    m = len(order)
+    text = [math.log(share(order) + 1e-4), order[0] / 4, order[m // 20] / 4, order[m // 5] / 4, answer / 4, math.log(m) - 4, asked / 6 - 2,
+            math.log(share(4 * order + 3.4) + 0.01)] if m else [0] * 8  # the last: how many reach about 0.3
+    scores = [s, emission.clip(-CERTAIN, CERTAIN), s[parent], s[parent[parent]], best_below, below, below[parent], best_beside[parent], near,
+              around(2), around(7), around(15), away(-3), away(-2), away(-1), away(1), away(2), away(3)]
+    own = [np.log1p(count), np.log1p(count[parent]), np.log1p(i - parent)]
+    return np.concatenate([np.stack(scores, 1) / 4, np.stack(own, 1), np.tile(text, (n, 1))], 1).astype(np.float32)
+
+
+class Refiner(nn.Module):
+    """Looks at each line's log-odds again, among those around it: [n, SURROUNDINGS] -> log-odds [n]"""
+
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(SURROUNDINGS, 48), nn.Linear(48, 1)
+
+    def forward(self, x):
+        return self.down(F.relu(self.up(x))).squeeze(-1)
 
 
 def unit(x):
@@ -227,17 +271,17 @@ class Skimmer(nn.Module):
         return (self.crf_scores(emission, everything) - self.crf_scores(emission, known)) / (label >= 0).sum(1).clamp(min=1)
 
     @torch.no_grad()
-    def marginals(self, emission, parent):
-        """Probability that each line is kept: forward-backward, then what the tree of blocks says. emission [n], parent [n] -> [n]"""
+    def log_odds(self, emission, parent):
+        """Log-odds that each line is kept: forward-backward, then what the tree of blocks says. emission [n], parent [n] -> [n]"""
         unary = torch.stack([-emission / 2, emission / 2], -1)
-        n = len(unary)
-        a, b = [self.ends[0] + unary[0]], [self.ends[1]]
+        n, transition, ends = len(unary), self.transition.cpu(), self.ends.cpu()
+        a, b = [ends[0] + unary[0]], [ends[1]]
         for i in range(1, n):
-            a.append((a[-1].unsqueeze(-1) + self.transition).logsumexp(0) + unary[i])
+            a.append((a[-1].unsqueeze(-1) + transition).logsumexp(0) + unary[i])
         for i in range(n - 1, 0, -1):
-            b.append((self.transition + (unary[i] + b[-1]).unsqueeze(0)).logsumexp(1))
+            b.append((transition + (unary[i] + b[-1]).unsqueeze(0)).logsumexp(1))
         total = torch.stack(a) + torch.stack(b[::-1])
-        return lean(total[:, 1] - total[:, 0], parent).sigmoid()
+        return lean(total[:, 1] - total[:, 0], parent)
 
 
 def student(vocabulary_size):

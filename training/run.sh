@@ -10,9 +10,10 @@ python="$work/venv/bin/python3"
 [ -f "$work/labelled.jsonl" ] || "$python" "$here/fetch.py" --all-packages --cache "$work/packages" --out "$work/labelled.jsonl"
 [ -f "$work/mined.jsonl" ] || "$python" "$here/mine.py" "$work/packages" "$work/mined.jsonl"
 [ -f "$work/init.npz" ] || "$python" "$here/vocabulary.py" "$work/mined.jsonl" "$work"
-for stage in "teacher-pretrain --minutes 10" "teacher --minutes 66" "student --minutes 42"; do
+for stage in "teacher-pretrain --minutes 8" "teacher --minutes 62" "student --minutes 28"; do
     "$python" "$here/train.py" "$work" $stage
 done
+"$python" "$here/refine.py" "$work"
 "$python" "$here/export.py" "$work" "$work/student.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
 "$python" "$here/sets.py" "$work" "$work/packages" "$work/sets"
 cargo run --release --manifest-path "$here/../Cargo.toml" -- eval "$work/sets/windows.jsonl" --baseline bm25 --baseline bm25-wide

@@ -1,13 +1,14 @@
 //! The default skimmer: a few million parameters inside the binary, on the CPU.
 //!
 //! [`text`] turns lines into numbers, [`encoder`] into one vector a line that says how it meets the question, [`model`] lets the lines
-//! read each other, [`crf`] turns their scores into those of coherent runs, and [`tree`] lets headers and what they enclose lean on each
-//! other. The trainer is in `training/`; a golden test holds the two together.
+//! read each other, [`crf`] turns their scores into those of coherent runs, [`tree`] lets headers and what they enclose lean on each
+//! other, and [`refine`] looks at each score again among the others. The trainer is in `training/`; a golden test holds the two together.
 
 pub mod bias;
 pub mod crf;
 pub mod encoder;
 pub mod model;
+pub mod refine;
 pub mod text;
 pub mod tree;
 
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use self::crf::Crf;
 use self::encoder::Encoder;
 use self::model::LineModel;
+use self::refine::Refiner;
 use self::text::{Document, Vocabulary};
 use super::{LineScores, SkimError, Skimmer, Thresholds};
 
@@ -61,6 +63,7 @@ struct Loaded {
     encoder: Encoder,
     model: LineModel,
     crf: Crf,
+    refiner: Refiner,
     thresholds: Thresholds,
 }
 
@@ -73,6 +76,10 @@ pub struct Raw {
     pub answer: f32,
     /// The line that encloses each line, itself at the top.
     pub parent: Vec<usize>,
+    /// Which lines are blank.
+    pub blank: Vec<bool>,
+    /// Subtokens of the question.
+    pub asked: usize,
 }
 
 impl Embedded {
@@ -96,7 +103,13 @@ impl Embedded {
                 Ok((window.start, emission, answer))
             })
             .collect::<Result<Vec<_>, SkimError>>()?;
-        let mut raw = Raw { emission: vec![0.0; lines.len()], answer: f32::NEG_INFINITY, parent: document.parent };
+        let mut raw = Raw {
+            emission: vec![0.0; lines.len()],
+            answer: f32::NEG_INFINITY,
+            blank: document.features.iter().map(|row| row[text::BLANK] > 0.0).collect(),
+            asked: document.question.len(),
+            parent: document.parent,
+        };
         for (i, (start, emission, answer)) in parts.into_iter().enumerate() {
             let skip = if i == 0 { 0 } else { OVERLAP / 2 };
             raw.emission[start + skip..start + emission.len()].copy_from_slice(&emission[skip..]);
@@ -116,7 +129,16 @@ impl Skimmer for Embedded {
         let raw = self.raw(lines, question, cancel)?;
         let loaded = self.loaded()?;
         let probability = |log_odds: f32| 1.0 / (1.0 + (-log_odds).exp());
-        let keep = tree::lean(&loaded.crf.log_odds(&raw.emission), &raw.parent).into_iter().map(probability).collect();
+        let log_odds = tree::lean(&loaded.crf.log_odds(&raw.emission), &raw.parent);
+        let scores = refine::Scores {
+            log_odds: &log_odds,
+            emission: &raw.emission,
+            parent: &raw.parent,
+            blank: &raw.blank,
+            answer: raw.answer,
+            asked: raw.asked,
+        };
+        let keep = loaded.refiner.refine(&scores).into_iter().map(probability).collect();
         Ok(LineScores { keep, answer: probability(raw.answer), thresholds: loaded.thresholds, note: None })
     }
 
@@ -138,6 +160,7 @@ impl Loaded {
             encoder: Encoder::new(&config, &vb)?,
             model: LineModel::new(&config, &vb)?,
             crf: Crf::new(&vb)?,
+            refiner: Refiner::new(&vb)?,
             thresholds: config.thresholds,
         })
     }

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 pub const LINE_TOKENS: usize = 24;
 /// Subtokens read of a question.
 pub const QUESTION_TOKENS: usize = 48;
+/// The feature that says that a line is blank.
+pub const BLANK: usize = 1;
 /// Structure features of a line.
 pub const FEATURES: usize = 13;
 /// Lexical features of a line.
@@ -132,7 +134,7 @@ fn line_features(lines: &[&str]) -> (Vec<[f32; FEATURES + LEXICAL]>, Vec<usize>)
     for (i, line) in lines.iter().enumerate() {
         let text = line.trim_matches([' ', '\t', '\r', '\n']).as_bytes();
         let (Some(first), Some(last)) = (text.first(), text.last()) else {
-            out[i][1] = 1.0;
+            out[i][BLANK] = 1.0;
             out[i][7] = stack.len() as f32 / 6.0;
             continue;
         };

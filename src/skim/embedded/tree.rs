@@ -8,7 +8,7 @@ const ABOVE: f32 = 0.2;
 /// Weight of the best enclosed line.
 const BELOW: f32 = 0.5;
 /// Log-odds beyond this are as good as certain.
-const CERTAIN: f32 = 6.0;
+pub const CERTAIN: f32 = 6.0;
 
 /// `parent` is the line that encloses each line by indentation, itself at the top.
 pub fn lean(log_odds: &[f32], parent: &[usize]) -> Vec<f32> {

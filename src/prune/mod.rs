@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn tokens_of_any_text_are_counted() {
-        assert_eq!(tokens("fn main() {}\n"), 5);
+        assert_eq!((tokens(""), tokens("fn main() {}\n")), (0, 4));
         assert!(tokens(&format!("a{}b", " ".repeat(1_200_000))) > 2);
         let text = "let größe = 日本(🦀);\n".repeat(20_000);
         let whole = tiktoken_rs::o200k_base_singleton().encode_ordinary(&text).len();

@@ -18,7 +18,7 @@ from data import load_labels
 from model import Refiner, student
 from text import Vocabulary
 
-WINDOWS, FILES = 500, 60  # of later labels, and files of at most LONGEST lines; all windows of the first labels
+WINDOWS, FILES = 800, 150  # of later labels, and files of at most LONGEST lines; all windows of the first labels
 LONGEST = 1500
 STEPS, LINES, RATE = 2000, 4096, 0.01
 

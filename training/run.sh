@@ -10,7 +10,7 @@ python="$work/venv/bin/python3"
 [ -f "$work/labelled.jsonl" ] || "$python" "$here/fetch.py" --all-packages --cache "$work/packages" --out "$work/labelled.jsonl"
 [ -f "$work/mined.jsonl" ] || "$python" "$here/mine.py" "$work/packages" "$work/mined.jsonl"
 [ -f "$work/init.npz" ] || "$python" "$here/vocabulary.py" "$work/mined.jsonl" "$work"
-for stage in "teacher-pretrain --minutes 8" "teacher --minutes 62" "student --minutes 28"; do
+for stage in "teacher-pretrain --minutes 8" "teacher --minutes 62" "student --minutes 58"; do
     "$python" "$here/train.py" "$work" $stage
 done
 "$python" "$here/refine.py" "$work"

@@ -6,7 +6,9 @@ windows.jsonl      the labelled windows
 search.jsonl       labelled search results, more than the few among those windows; nothing was tuned on them
 whole-files.jsonl  the windows' questions asked of their whole file; lines outside the window count as not answering
 comments.jsonl     300 doc comments cut out of files, asking for the block they described; headers that enclose it do not count
+comments-by-language.jsonl   up to 60 others of each language, as the first have 11 of C++ and 110 of Python
 """
+import collections
 import json
 import pathlib
 import random
@@ -16,7 +18,7 @@ from data import VALIDATION, enclosing
 from fetch import HERE, LABELS, numbers, package_dir, read_checked, window_lines
 from text import line_features
 
-COMMENTS = 300
+COMMENTS, OF_A_LANGUAGE = 300, 60
 SHORTEST, LONGEST = 100, 4000  # lines of a file
 
 
@@ -43,6 +45,16 @@ def write_windows(file, row, lines, index):
         file.write(json.dumps(record(row, question, lines, [index[n] for n in numbers(question["keep"])])) + "\n")
 
 
+def write_comments(path, rows):
+    with path.open("w") as file:
+        for i, row in rows:
+            question, keep = row["questions"][0]
+            _, parent = line_features([line.encode("utf-8", "replace") for line in row["lines"]])
+            row["id"] = f"comment-{i}"
+            asked = {"kind": "comment", "question": question}
+            file.write(json.dumps(record(row, asked, row["lines"], keep, either=sorted(enclosing(parent, keep)))) + "\n")
+
+
 def main():
     work, cache, out = map(pathlib.Path, sys.argv[1:4])
     out.mkdir(parents=True, exist_ok=True)
@@ -59,13 +71,11 @@ def main():
     rows = [row for row in map(json.loads, (work / "mined.jsonl").open())
             if row["package"] in VALIDATION and SHORTEST <= len(row["lines"]) <= LONGEST and row["kinds"][0] == "comment"]
     random.Random(1).shuffle(rows)
-    with (out / "comments.jsonl").open("w") as comments:
-        for i, row in enumerate(rows[:COMMENTS]):
-            question, keep = row["questions"][0]
-            _, parent = line_features([line.encode("utf-8", "replace") for line in row["lines"]])
-            row["id"] = f"comment-{i}"
-            asked = {"kind": "comment", "question": question}
-            comments.write(json.dumps(record(row, asked, row["lines"], keep, either=sorted(enclosing(parent, keep)))) + "\n")
+    write_comments(out / "comments.jsonl", enumerate(rows[:COMMENTS]))
+    of_language = collections.defaultdict(list)
+    for i, row in enumerate(rows[COMMENTS:], COMMENTS):
+        of_language[row["lang"]].append((i, row))
+    write_comments(out / "comments-by-language.jsonl", [pair for pairs in of_language.values() for pair in pairs[:OF_A_LANGUAGE]])
 
 
 if __name__ == "__main__":

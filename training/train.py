@@ -42,7 +42,7 @@ arguments.add_argument("--logs", type=float, default=0.05, help="share of made-u
 arguments.add_argument("--texts", type=int, default=2, help="windows a step, each with up to eight questions")
 arguments.add_argument("--labels", type=float, default=1.0, help="share of the labelled training windows used, for the learning curve")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
-arguments.add_argument("--without", nargs="+", default=[], choices=("initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
+arguments.add_argument("--without", nargs="+", default=[], choices=("pretraining", "initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
 arguments.add_argument("--name", default=None, help="name of the checkpoint; default that of the stage")
 arguments.add_argument("--report", type=float, default=8, help="minutes between figures")
 
@@ -148,7 +148,7 @@ def main():
     if is_student and not args.no_teacher:
         guide = load_average(teacher(vocabulary), args.work / "teacher.pt").to(device).train().requires_grad_(False)  # in bfloat16
         inherited = inherit(model, guide)
-    if args.stage == "teacher" and (args.work / "teacher-pretrain.pt").exists():
+    if args.stage == "teacher" and "pretraining" not in args.without and (args.work / "teacher-pretrain.pt").exists():
         load_average(model, args.work / "teacher-pretrain.pt")
     leave_out(model, args.without)
     model.to(device)

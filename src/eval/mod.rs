@@ -14,8 +14,9 @@ use crate::error::{Error, Result, quote};
 use crate::prune::code::Code;
 use crate::prune::language::Language;
 use crate::prune::matches::{FileMatches, FoundLine, Results};
-use crate::prune::{Decision, FocusQuestion, Limits, Material, decide, structure, tokens};
+use crate::prune::{Decision, FocusQuestion, Limits, Material, decide, structure};
 use crate::skim::{LineScores, SkimError, Skimmer, skim_safely};
+use crate::tokens::o200k;
 
 /// A question about a text and the lines that answer it.
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -128,7 +129,7 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
         Decision::Whole | Decision::Failed(_) => vec![true; lines.len()],
         Decision::Partial(view) | Decision::Unanswered(view) => view.kept,
     };
-    let tokens = [tokens(&material.view(&vec![true; lines.len()])), tokens(&material.view(&shown))];
+    let tokens = [o200k(&material.view(&vec![true; lines.len()])), o200k(&material.view(&shown))];
     let parses = if search.is_some() { None } else { parses(path, &lines, &shown) };
     Ok(Outcome { labels, scores: scores.keep, answer: scores.answer, kept, shown, tokens, parses, milliseconds, search: search.is_some() })
 }

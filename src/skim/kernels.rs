@@ -12,12 +12,14 @@ const LANES: usize = 16;
 /// Numbers that are worth a task of their own.
 const TASK: usize = 1 << 16;
 
-/// Softmax over the last dimension of (H, n, M), with `bias` (H, n, M) added first.
-pub struct Softmax<'a> {
-    /// Added to the scores first.
-    pub bias: Option<&'a Tensor>,
-    /// Which columns a row sees; all of them if none.
-    pub causal: Option<Causal>,
+/// Softmax over the last dimension of (H, n, M).
+pub enum Softmax<'a> {
+    /// As it is.
+    Plain,
+    /// With (H, n, M) added first.
+    Biased(&'a Tensor),
+    /// Over the columns that a row sees.
+    Causal(Causal),
 }
 
 /// Rows that see no column beyond their own position: `rows` of them from position `first` on, again and again.
@@ -57,12 +59,13 @@ impl InplaceOp1 for Softmax<'_> {
         let scores = &mut scores[from..to];
         let width = layout.dims().last().copied().unwrap_or(1).max(1);
         let arch = pulp::Arch::new();
-        let Some(bias) = self.bias else {
+        let Self::Biased(bias) = self else {
+            let seen_by = |row| if let Self::Causal(causal) = self { causal.seen(row).min(width) } else { width };
             let some = TASK.div_ceil(width);
             scores.par_chunks_mut(some * width).enumerate().for_each(|(task, rows)| {
                 arch.dispatch(|| {
                     for (i, row) in rows.chunks_exact_mut(width).enumerate() {
-                        let seen = self.causal.map_or(width, |causal| causal.seen(task * some + i).min(width));
+                        let seen = seen_by(task * some + i);
                         softmax(&mut row[..seen]);
                         row[seen..].fill(0.0);
                     }
@@ -173,7 +176,7 @@ mod tests {
                 let got = tensor(&scores);
                 let with = bias.as_ref().map_or_else(|| got.clone(), |bias| (&got + bias).expect("a sum"));
                 let wanted = candle_nn::ops::softmax_last_dim(&with).expect("weights").flatten_all().and_then(|t| t.to_vec1::<f32>());
-                got.inplace_op1(&Softmax { bias: bias.as_ref(), causal: None }).expect("weights");
+                got.inplace_op1(&bias.as_ref().map_or(Softmax::Plain, Softmax::Biased)).expect("weights");
                 let got = got.flatten_all().and_then(|t| t.to_vec1::<f32>()).expect("numbers");
                 let far = got.iter().zip(wanted.expect("numbers")).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
                 assert!(far < 1e-6, "{width}: {far}");
@@ -188,7 +191,7 @@ mod tests {
         let scores = Tensor::from_vec(scores, (1, 6, 5), &Device::Cpu).expect("a tensor");
         let mask = causal.mask(2, 5, &Device::Cpu).expect("a mask");
         let wanted = candle_nn::ops::softmax_last_dim(&(&scores + mask).expect("a sum")).expect("weights");
-        scores.inplace_op1(&Softmax { bias: None, causal: Some(causal) }).expect("weights");
+        scores.inplace_op1(&Softmax::Causal(causal)).expect("weights");
         let far = (scores - wanted).and_then(|t| t.abs()?.max_all()?.to_scalar::<f32>()).expect("a number");
         assert!(far < 1e-6, "{far}");
     }

@@ -32,7 +32,7 @@ const VOCABULARY: &str = include_str!("../../../models/embedded/vocab.txt");
 
 /// Lines the model reads at once, little more than it was trained on: 800 lines make two windows for two cores.
 pub const WINDOW: usize = 448;
-/// Lines a window shares with the one before it, at least; the scores change hands half way, far from both windows' edges.
+/// Lines a window shares with the one before it, at least; the later one's scores hold from half of them on, far from both windows' edges.
 const OVERLAP: usize = 64;
 
 /// `models/embedded/config.json`, as the trainer writes it.
@@ -90,6 +90,9 @@ impl Embedded {
     pub fn raw(&self, lines: &[&str], question: &str, cancel: &CancellationToken) -> Result<Raw, SkimError> {
         let loaded = self.loaded()?;
         let document = Document::new(lines, question, loaded.vocabulary);
+        if document.question.is_empty() {
+            return Err(SkimError::NoWords);
+        }
         let windows = windows(lines.len());
         let side_by_side = rayon::current_num_threads().div_ceil(windows.len().max(1));
         let parts = windows
@@ -172,7 +175,7 @@ pub fn vocabulary() -> &'static Vocabulary {
     VOCABULARY_OF_WEIGHTS.get_or_init(|| Vocabulary::new(VOCABULARY))
 }
 
-/// Windows that cover `0..n`, each but the last [`WINDOW`] long, neighbours sharing at least [`OVERLAP`] lines.
+/// Windows that cover `0..n`, each [`WINDOW`] long or as long as the text, neighbours sharing at least [`OVERLAP`] lines.
 fn windows(n: usize) -> Vec<std::ops::Range<usize>> {
     let last = n.saturating_sub(WINDOW);
     let starts = (0..last).step_by(WINDOW - OVERLAP).chain([last]);

@@ -109,7 +109,7 @@ impl Block {
         let (n, width) = q.dims2()?;
         let q = (self.split(q)? * (1.0 / ((width / self.heads) as f64).sqrt()))?;
         let scores = q.matmul(&k.t()?)?; // (H, n, M)
-        scores.inplace_op1(&Softmax { bias, causal: None })?;
+        scores.inplace_op1(&bias.map_or(Softmax::Plain, Softmax::Biased))?;
         scores.matmul(v)?.transpose(0, 1)?.reshape((n, width))
     }
 }

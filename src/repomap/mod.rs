@@ -7,13 +7,18 @@
 pub mod control;
 pub mod imports;
 pub mod repository;
+pub mod resolve;
 pub mod symbols;
 pub mod task;
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use rayon::prelude::*;
 
 use self::repository::{Repository, Skipped};
-use self::symbols::{Symbol, symbols};
+use self::symbols::Symbol;
+use crate::tokens::cl100k;
 
 /// How far from a root a file may be, in imports.
 pub const DEPTH: usize = 3;
@@ -25,18 +30,12 @@ pub const LEAST_TOKENS: usize = 100;
 /// What a map is made of.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// cl100k tokens, at most.
+    /// cl100k tokens, as the map says of itself.
     pub max_tokens: usize,
     /// Written before every path, as the study has `/testbed/`.
     pub prefix: String,
     /// Files whose symbols the reader knows already.
     pub known: BTreeSet<String>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { max_tokens: TOKENS, prefix: String::new(), known: BTreeSet::new() }
-    }
 }
 
 /// A file in the closure.
@@ -48,6 +47,9 @@ pub struct Node {
     pub depth: usize,
     /// The files of the closure that it imports.
     pub imports: Vec<String>,
+    /// What it offers.
+    #[serde(skip)]
+    pub symbols: Arc<[Symbol]>,
 }
 
 /// The files that can be reached from the roots.
@@ -59,30 +61,31 @@ pub struct Closure {
     pub skipped: Vec<(String, Skipped)>,
 }
 
-/// Follows imports from the roots, breadth first; each file is parsed when it is reached.
+/// Follows imports from the roots, breadth first; each file is parsed when it is reached, those of one depth at the same time.
 pub fn closure(roots: &[String], repository: &Repository<'_>) -> Closure {
     let mut found = Closure::default();
-    let mut depths: HashMap<String, usize> = roots.iter().map(|root| (root.clone(), 0)).collect();
-    let mut queue: VecDeque<String> = roots.iter().cloned().collect();
-    while let Some(path) = queue.pop_front().filter(|_| !repository.is_cancelled()) {
-        let depth = depths[&path];
-        let source = match repository.source(&path) {
-            Ok(source) => source,
-            Err(why) => {
-                found.skipped.push((path, why));
-                continue;
+    let mut reached: HashSet<String> = roots.iter().cloned().collect();
+    let mut level = roots.to_vec();
+    for depth in 0..=DEPTH {
+        let read = |path: &String| {
+            if repository.is_cancelled() {
+                return Err(Skipped::Unreadable); // and so is the rest: nobody will see it
             }
+            let file = repository.parsed(path)?;
+            Ok((resolve::files(path, &file.imports, repository), Arc::clone(&file.symbols)))
         };
-        let imports = imports::imports(&path, &source, repository);
-        if depth < DEPTH {
-            for import in &imports {
-                if !depths.contains_key(import) {
-                    depths.insert(import.clone(), depth + 1);
-                    queue.push_back(import.clone());
+        let all: Vec<Result<_, Skipped>> = level.par_iter().with_max_len(1).map(read).collect();
+        let mut next = Vec::new();
+        for (path, file) in level.into_iter().zip(all) {
+            match file {
+                Ok((imports, symbols)) => {
+                    next.extend(imports.iter().filter(|import| reached.insert((*import).clone())).cloned());
+                    found.nodes.push(Node { path, depth, imports, symbols });
                 }
+                Err(why) => found.skipped.push((path, why)),
             }
         }
-        found.nodes.push(Node { path, depth, imports });
+        level = next;
     }
     let inside: HashSet<String> = found.nodes.iter().map(|node| node.path.clone()).collect();
     let mut degree: HashMap<String, usize> = HashMap::new();
@@ -105,14 +108,10 @@ pub struct Entry {
     pub symbol: Symbol,
 }
 
-/// What a map may show, in its order: the top levels of all files first, then members.
-pub fn entries(closure: &Closure, repository: &Repository<'_>, options: &Options) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    for (file, node) in closure.nodes.iter().enumerate().filter(|(_, node)| !options.known.contains(&node.path)) {
-        let Ok(source) = repository.source(&node.path) else { continue };
-        entries.extend(symbols(&source).into_iter().map(|symbol| Entry { file, symbol }));
-    }
-    entries
+/// What a map may show, file by file in the order of the closure.
+pub fn entries(closure: &Closure, options: &Options) -> Vec<Entry> {
+    let unknown = closure.nodes.iter().enumerate().filter(|(_, node)| !options.known.contains(&node.path));
+    unknown.flat_map(|(file, node)| node.symbols.iter().map(move |symbol| Entry { file, symbol: symbol.clone() })).collect()
 }
 
 /// A map as text.
@@ -122,9 +121,9 @@ pub struct Map {
     pub text: String,
     /// Its cl100k tokens.
     pub tokens: usize,
-    /// Symbols in it, of how many.
+    /// Symbols in it.
     pub shown: usize,
-    /// All there were.
+    /// Symbols there were to choose from.
     pub symbols: usize,
 }
 
@@ -132,7 +131,7 @@ pub struct Map {
 /// what it belongs to. `tail` follows the map and counts as well.
 pub fn render(roots: &[String], closure: &Closure, entries: &[Entry], order: &[usize], options: &Options, limit: usize, tail: &str) -> Map {
     let name = |path: &str| format!("{}{path}", options.prefix);
-    let limit_of_symbols = limit.saturating_sub(count(tail));
+    let limit_of_symbols = limit.saturating_sub(cl100k(tail));
     let mut head = Head::new("[IR-RepoMap | auto-generated]\nInterface roots:\n");
     head.list(roots.iter().map(|root| format!("- {}", name(root))), limit_of_symbols / 4);
     head.push(&format!("\nImport closure (depth<={DEPTH}, budget<={} tokens):\n", options.max_tokens));
@@ -161,8 +160,8 @@ pub fn render(roots: &[String], closure: &Closure, entries: &[Entry], order: &[u
     for &entry in order {
         let file = entries[entry].file;
         let new: Vec<usize> = owner(entry).into_iter().chain([entry]).filter(|entry| !chosen.contains(entry)).collect();
-        let heading = if files.contains(&file) { 0 } else { count(&format!("{}\n", name(&closure.nodes[file].path))) };
-        let cost = heading + new.iter().map(|entry| count(&format!("{}\n", entries[*entry].symbol.line()))).sum::<usize>();
+        let heading = if files.contains(&file) { 0 } else { cl100k(&format!("{}\n", name(&closure.nodes[file].path))) };
+        let cost = heading + new.iter().map(|entry| cl100k(&format!("{}\n", entries[*entry].symbol.line()))).sum::<usize>();
         if used + cost > limit_of_symbols {
             break;
         }
@@ -173,14 +172,20 @@ pub fn render(roots: &[String], closure: &Closure, entries: &[Entry], order: &[u
     }
     // Tokens across line ends may add up to a few more than those of the lines.
     let mut text = write(&chosen);
-    while count(&text) > limit
+    while cl100k(&text) > limit
         && let Some(entry) = last.pop()
     {
         chosen.remove(&entry);
         text = write(&chosen);
     }
     let text = cut(text, limit);
-    Map { tokens: count(&text), shown: chosen.len(), symbols: entries.len(), text }
+    Map { tokens: cl100k(&text), shown: shown(&text), symbols: entries.len(), text }
+}
+
+/// How many symbols are in the text of a map.
+fn shown(text: &str) -> usize {
+    let symbols = text.split_once("\nSymbols:\n").map_or("", |(_, symbols)| symbols);
+    symbols.lines().filter(|line| line.trim_start().starts_with("- ")).count()
 }
 
 /// The beginning of a map, and its tokens.
@@ -191,20 +196,20 @@ struct Head {
 
 impl Head {
     fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), tokens: count(text) }
+        Self { text: text.to_owned(), tokens: cl100k(text) }
     }
 
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
-        self.tokens += count(text);
+        self.tokens += cl100k(text);
     }
 
-    /// Lines until there are `limit` tokens in all; of the first that does not fit the beginning, and how many more there are.
+    /// Lines until there are `limit` tokens in all, lists that do not fit cut at a comma, and how many more there are.
     fn list(&mut self, lines: impl Iterator<Item = String>, limit: usize) {
         let mut left_out = 0;
         for line in lines {
             let line = format!("{line}\n");
-            if left_out == 0 && self.tokens + count(&line) <= limit {
+            if left_out == 0 && self.tokens + cl100k(&line) <= limit {
                 self.push(&line);
             } else {
                 if left_out == 0 && line.contains(", ") && self.tokens < limit {
@@ -225,24 +230,19 @@ impl Head {
 
 /// The beginning of a text that has so many tokens at most, ended by a newline where it is cut.
 pub fn cut(text: String, limit: usize) -> String {
-    if count(&text) <= limit {
+    if cl100k(&text) <= limit {
         return text;
     }
     let bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     // As good as monotonous: a longer beginning has more tokens, but for a few at its end.
-    let mut fits = bounds.partition_point(|end| count(&text[..*end]) < limit);
+    let mut fits = bounds.partition_point(|end| cl100k(&text[..*end]) < limit);
     loop {
         let part = format!("{}\n", text[..bounds[fits.min(bounds.len() - 1)]].trim_end());
-        if fits == 0 || count(&part) <= limit {
+        if fits == 0 || cl100k(&part) <= limit {
             return part;
         }
         fits -= 1;
     }
-}
-
-/// cl100k tokens of a text.
-pub fn count(text: &str) -> usize {
-    tiktoken_rs::cl100k_base_singleton().encode_ordinary(text).len()
 }
 
 /// The study's order: as the closure has the files, top levels before members.

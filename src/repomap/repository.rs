@@ -1,19 +1,23 @@
-//! The files of one root as the map sees them: by path, read once, parsed once.
+//! The files of one root as the map sees them: by path, parsed once while they do not change.
 
-use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::Mutex;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use tokio_util::sync::CancellationToken;
 use tree_sitter::Tree;
 
-use crate::prune::language::Language;
-use crate::workspace::text::{LARGEST, read};
-use crate::workspace::{Location, Workspace};
+use super::imports::{Import, imports};
+use super::symbols::{Symbol, symbols};
+use crate::prune::language::{Language, each_node};
+use crate::workspace::text::read;
+use crate::workspace::{Location, OpenFile, Workspace};
 
 /// Larger files are made by programs and say little about a repository, in bytes.
 const LARGEST_SOURCE: u64 = 1_000_000;
+/// Files that are remembered, at most: some kilobytes each.
+const REMEMBERED: usize = 10_000;
 
 /// A parsed file.
 pub struct Source {
@@ -37,47 +41,58 @@ pub enum Skipped {
     Unreadable,
 }
 
+/// What the map needs of a file. Its syntax tree takes twenty times the memory of its text and is not kept.
+#[derive(Debug)]
+pub struct Parsed {
+    /// What it asks for.
+    pub imports: Vec<Import>,
+    /// What it offers.
+    pub symbols: Arc<[Symbol]>,
+}
+
+/// What was parsed for earlier maps, as agents ask for one after another.
+#[derive(Default)]
+pub struct Memory(Mutex<HashMap<PathBuf, (Stamp, Found)>>);
+
+/// Size and time of change: a file with the same is the same.
+type Stamp = (u64, SystemTime);
+type Found = Result<Arc<Parsed>, Skipped>;
+
 /// The files beneath one root. Paths are relative to it, with slashes.
 pub struct Repository<'a> {
     workspace: &'a Workspace,
     base: Location,
+    memory: &'a Memory,
     cancel: &'a CancellationToken,
-    exists: RefCell<HashMap<String, bool>>,
-    sources: RefCell<HashMap<String, Result<Rc<Source>, Skipped>>>,
-    all: OnceCell<Vec<String>>,
+    exists: Mutex<HashMap<String, bool>>,
+    all: OnceLock<Vec<String>>,
 }
 
 impl<'a> Repository<'a> {
     /// The repository that a place is in.
-    pub fn new(workspace: &'a Workspace, place: &Location, cancel: &'a CancellationToken) -> Self {
-        let base = workspace.beside(place, "");
-        Self { workspace, base, cancel, exists: RefCell::default(), sources: RefCell::default(), all: OnceCell::new() }
-    }
-
-    /// The path of a place in this repository.
-    pub fn path_of(&self, place: &Location) -> String {
-        Workspace::relative(place)
+    pub fn new(workspace: &'a Workspace, place: &Location, memory: &'a Memory, cancel: &'a CancellationToken) -> Self {
+        let base = place.beside("");
+        Self { workspace, base, memory, cancel, exists: Mutex::default(), all: OnceLock::new() }
     }
 
     /// Whether there is a file of this path.
     pub fn is_file(&self, path: &str) -> bool {
-        if let Some(known) = self.exists.borrow().get(path) {
-            return *known;
-        }
-        let found = !path.is_empty() && self.workspace.is_file(&self.workspace.beside(&self.base, path));
-        self.exists.borrow_mut().insert(path.to_owned(), found);
-        found
+        self.once(path.to_owned(), || !path.is_empty() && self.workspace.is_file(&self.base.beside(path)))
     }
 
     /// Whether there is a directory of this path.
     pub fn is_directory(&self, path: &str) -> bool {
-        let key = format!("{path}/");
-        if let Some(known) = self.exists.borrow().get(&key) {
-            return *known;
-        }
-        let found = !path.is_empty() && self.workspace.is_directory_at(&self.workspace.beside(&self.base, path));
-        self.exists.borrow_mut().insert(key, found);
-        found
+        self.once(format!("{path}/"), || !path.is_empty() && self.workspace.is_directory_at(&self.base.beside(path)))
+    }
+
+    /// What was found out, or is now, as modules are looked for in the same places again and again.
+    fn once(&self, key: String, find_out: impl Fn() -> bool) -> bool {
+        let known = lock(&self.exists).get(&key).copied();
+        known.unwrap_or_else(|| {
+            let found = find_out();
+            lock(&self.exists).insert(key, found);
+            found
+        })
     }
 
     /// Whether the call was withdrawn.
@@ -85,23 +100,34 @@ impl<'a> Repository<'a> {
         self.cancel.is_cancelled()
     }
 
-    /// A file, parsed.
+    /// A file, parsed now or before.
     ///
     /// # Errors
     /// Why it is not in the map.
-    pub fn source(&self, path: &str) -> Result<Rc<Source>, Skipped> {
-        if let Some(known) = self.sources.borrow().get(path) {
+    pub fn parsed(&self, path: &str) -> Found {
+        let language = Language::of(path).ok_or(Skipped::Unreadable)?;
+        let place = self.base.beside(path);
+        let open = self.workspace.open_location(&place).map_err(|_| Skipped::Unreadable)?;
+        let changed = open.file.metadata().and_then(|metadata| metadata.modified()).map_err(|_| Skipped::Unreadable)?;
+        let (key, stamp) = (self.workspace.absolute(&place), (open.bytes, changed));
+        if let Some((_, known)) = lock(&self.memory.0).get(&key).filter(|(of, _)| *of == stamp) {
             return known.clone();
         }
-        let source = self.parse(path).map(Rc::new);
-        self.sources.borrow_mut().insert(path.to_owned(), source.clone());
-        source
+        let parsed =
+            self.parse(open, language).map(|source| Arc::new(Parsed { imports: imports(&source), symbols: symbols(&source).into() }));
+        if matches!(parsed, Err(Skipped::Unreadable)) {
+            return parsed; // it may be readable the next time, or the call was withdrawn
+        }
+        let mut memory = lock(&self.memory.0);
+        if memory.len() >= REMEMBERED {
+            memory.clear();
+        }
+        memory.insert(key, (stamp, parsed.clone()));
+        parsed
     }
 
-    fn parse(&self, path: &str) -> Result<Source, Skipped> {
-        let language = Language::of(path).ok_or(Skipped::Unreadable)?;
-        let open = self.workspace.open_location(&self.workspace.beside(&self.base, path)).map_err(|_| Skipped::Unreadable)?;
-        if open.bytes > LARGEST_SOURCE.min(LARGEST) {
+    fn parse(&self, open: OpenFile, language: Language) -> Result<Source, Skipped> {
+        if open.bytes > LARGEST_SOURCE {
             return Err(Skipped::Large);
         }
         let text = read(open, None, None, self.cancel).map_err(|_| Skipped::Unreadable)?.text.as_str().to_owned();
@@ -115,7 +141,7 @@ impl<'a> Repository<'a> {
 
     /// What follows `start` on the first line of a file that begins with it.
     pub fn line_of(&self, path: &str, start: &str) -> Option<String> {
-        let open = self.workspace.open_location(&self.workspace.beside(&self.base, path)).ok()?;
+        let open = self.workspace.open_location(&self.base.beside(path)).ok()?;
         let text = read(open, None, None, self.cancel).ok()?.text;
         text.as_str().lines().find_map(|line| line.strip_prefix(start).map(str::to_owned))
     }
@@ -125,57 +151,40 @@ impl<'a> Repository<'a> {
         self.all.get_or_init(|| {
             let found = Mutex::new(Vec::new());
             let visit = |place: Location| {
-                let path = Workspace::relative(&place);
+                let path = place.path();
                 if Language::of(&path).is_some() {
-                    found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(path);
+                    lock(&found).push(path);
                 }
             };
             // Without a glob there is nothing to refuse.
             let _ = self.workspace.walk(&self.base, None, self.cancel, visit);
-            let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
             found.sort_unstable();
             found
         })
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What the grammar takes and Python does not: statements of Python 2, and blocks without any.
 fn is_no_python(root: tree_sitter::Node<'_>) -> bool {
     let mut found = false;
-    walk(root, &mut |node| {
+    each_node(root, |node, _| {
         found |= matches!(node.kind(), "print_statement" | "exec_statement") || node.kind() == "block" && node.named_child_count() == 0;
-        !is_expression(node.kind())
+        holds_statements(node.kind())
     });
     found
 }
 
-/// Nodes of Python in which there are no statements, but for those of lambdas, which are none.
-pub fn is_expression(kind: &str) -> bool {
-    matches!(
-        kind,
-        "expression_statement"
-            | "return_statement"
-            | "parameters"
-            | "argument_list"
-            | "decorator"
-            | "assert_statement"
-            | "delete_statement"
-    )
-}
-
-/// Calls `visit` on a node and, where it says so, on everything in it, in order.
-pub fn walk<'t>(root: tree_sitter::Node<'t>, visit: &mut impl FnMut(tree_sitter::Node<'t>) -> bool) {
-    let mut cursor = root.walk();
-    loop {
-        if visit(cursor.node()) && cursor.goto_first_child() {
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return;
-            }
-        }
-    }
+/// Nodes of Python that may have statements in them; there is nothing to look for in the others.
+pub fn holds_statements(kind: &str) -> bool {
+    kind.ends_with("_statement") && !matches!(kind, "expression_statement" | "return_statement" | "assert_statement" | "delete_statement")
+        || kind.ends_with("_clause")
+        || kind.ends_with("_definition")
+        || matches!(kind, "module" | "block")
 }
 
 /// The directory of a path; empty at the top.

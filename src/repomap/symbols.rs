@@ -2,11 +2,13 @@
 
 use tree_sitter::Node;
 
-use super::repository::{Source, walk};
-use crate::prune::language::Language;
+use super::repository::Source;
+use crate::prune::language::{Language, each_node};
 
 /// Longer signatures and descriptions are cut, in characters.
 const LONGEST: usize = 200;
+/// Namespaces and conditions in each other, at most: nobody writes more, and the stack is finite.
+const DEEPEST: usize = 32;
 
 /// A function, class or the like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,9 +22,10 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// As a line of the map.
+    /// As a line of the map, in the study's form.
     pub fn line(&self) -> String {
-        let doc = self.doc.as_ref().map(|doc| format!(" : \"{}\"", doc.replace('"', "'"))).unwrap_or_default();
+        let colon = if self.signature.starts_with("class ") { ":" } else { " :" };
+        let doc = self.doc.as_ref().map(|doc| format!("{colon} \"{}\"", doc.replace('"', "'"))).unwrap_or_default();
         format!("{}- {}{doc}", if self.member { "  " } else { "" }, self.signature)
     }
 }
@@ -30,12 +33,12 @@ impl Symbol {
 /// The symbols of a file in their order, members after what they belong to.
 pub fn symbols(source: &Source) -> Vec<Symbol> {
     let mut out = Vec::new();
-    collect(source, source.tree.root_node(), &mut out);
+    collect(source, source.tree.root_node(), DEEPEST, &mut out);
     out
 }
 
-/// Symbols among the children of a node, through what only wraps them.
-fn collect(source: &Source, parent: Node<'_>, out: &mut Vec<Symbol>) {
+/// Symbols among the children of a node, through what only wraps them, `levels` of it.
+fn collect(source: &Source, parent: Node<'_>, levels: usize, out: &mut Vec<Symbol>) {
     let mut cursor = parent.walk();
     for node in parent.named_children(&mut cursor) {
         match node.kind() {
@@ -47,7 +50,11 @@ fn collect(source: &Source, parent: Node<'_>, out: &mut Vec<Symbol>) {
             | "template_declaration"
             | "preproc_ifdef"
             | "preproc_if"
-            | "ambient_declaration" => collect(source, node, out),
+            | "ambient_declaration"
+                if levels > 0 =>
+            {
+                collect(source, node, levels - 1, out);
+            }
             "mod_item" if node.child_by_field_name("body").is_none() => {}
             kind if is_symbol(source.language, kind) && !is_forward(node) && !is_value(node) => add(source, node, out),
             _ => {}
@@ -189,7 +196,7 @@ fn signature(source: &Source, node: Node<'_>) -> String {
 /// The text of a node up to `end`, its comments left out.
 fn without_comments(source: &Source, node: Node<'_>, end: usize) -> String {
     let (mut out, mut at) = (String::new(), node.start_byte());
-    walk(node, &mut |inner| {
+    each_node(node, |inner, _| {
         if inner.kind().contains("comment") && inner.start_byte() >= at && inner.end_byte() <= end {
             out.push_str(&source.text[at..inner.start_byte()]);
             at = inner.end_byte();

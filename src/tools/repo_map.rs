@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Call, Output, Session, lenient_number, question};
-use crate::error::{Error, Result, count, quote};
-use crate::prune::FocusQuestion;
+use crate::error::{Error, Result, counted, quote, shorten};
+use crate::prune::{FocusQuestion, LONGEST_SKIMMED};
 use crate::repomap::repository::{Repository, Skipped, join};
 use crate::repomap::{self, Closure, Entry, LEAST_TOKENS, Map, Options, TOKENS, control, task};
 use crate::skim::{SkimError, best_first, skim_safely};
@@ -84,16 +84,23 @@ pub fn map(session: &Session, request: &Request, random: Option<Control>, call: 
         )));
     }
     let start = start(session, request)?;
-    let repository = Repository::new(&session.workspace, &start.first, &call.cancel);
-    let closure = repomap::closure(&start.roots, &repository);
-    let remarks = repomap::cut(remarks(&start, &closure), max_tokens / 4);
     let options = Options { max_tokens, prefix: prefix(request), known: start.known.clone() };
-    let entries = repomap::entries(&closure, &repository, &options);
-    let order = match &question {
+    let repository = Repository::new(&session.workspace, &start.first, &session.parsed, &call.cancel);
+    let closure = repomap::closure(&start.roots, &repository);
+    let entries = repomap::entries(&closure, &options);
+    let (order, note) = match &question {
         Some(question) => by_question(session, &closure, &entries, question, call)?,
-        None => repomap::by_closure(&entries),
+        None => (repomap::by_closure(&entries), None),
     };
-    let mut map = repomap::render(&start.roots, &closure, &entries, &order, &options, max_tokens, &remarks);
+    let remarks = repomap::cut(remarks(&start, &closure, note.as_deref()), max_tokens / 4);
+    let most = session.options.limits.most;
+    let render = |tokens| repomap::render(&start.roots, &closure, &entries, &order, &options, tokens, &remarks);
+    let mut map = render(max_tokens);
+    let mut tokens = max_tokens;
+    while map.text.chars().count() > most {
+        tokens = tokens * most / (map.text.chars().count() + 1);
+        map = render(tokens);
+    }
     if let Some(control) = random {
         let tokens = control.tokens.unwrap_or(map.tokens);
         map = control::random(&start.roots, &closure, &repository, control.seed, tokens, &options);
@@ -131,7 +138,7 @@ fn start(session: &Session, request: &Request) -> Result<Start> {
     let text = request.task.as_deref().filter(|task| !task.trim().is_empty());
     for root in &roots {
         let place = workspace.locate(Some(root))?.into_iter().find(|place| workspace.is_file(place));
-        places.push(place.ok_or_else(|| Error::bad_argument(format!("{} is a directory; name files to start from.", quote(root))))?);
+        places.push(place.ok_or_else(|| Error::bad_argument(format!("{} is not a file; name files to start from.", quote(root))))?);
     }
     if let Some(text) = text {
         let prefix = Some(prefix(request)).filter(|prefix| !prefix.is_empty()).unwrap_or_else(|| task::PREFIX.to_owned());
@@ -159,18 +166,21 @@ fn start(session: &Session, request: &Request) -> Result<Start> {
         }
     }
     let Some(first) = places.first().cloned() else {
-        return Err(Error::bad_argument("There is nothing to start from yet; give roots, or read some files first."));
+        return Err(Error::bad_argument(match session.options.shared {
+            true => "There is nothing to start from; give roots or a task.",
+            false => "There is nothing to start from yet; give roots, or read some files first.",
+        }));
     };
     // A path with .. in it is that of another file of the same root.
-    let relative = |place: &Location| join("", &Workspace::relative(place)).unwrap_or_else(|| Workspace::relative(place));
-    let (here, elsewhere): (Vec<&Location>, Vec<&Location>) = places.iter().partition(|place| workspace.same_root(place, &first));
+    let relative = |place: &Location| join("", &place.path()).unwrap_or_else(|| place.path());
+    let (here, elsewhere): (Vec<&Location>, Vec<&Location>) = places.iter().partition(|place| place.same_root(&first));
     let mut roots: Vec<String> = Vec::new();
     for path in here.into_iter().map(relative) {
         if !roots.contains(&path) {
             roots.push(path);
         }
     }
-    let known = whole.iter().filter(|place| workspace.same_root(place, &first)).map(relative).collect();
+    let known = whole.iter().filter(|place| place.same_root(&first)).map(relative).collect();
     let elsewhere = elsewhere.into_iter().map(|place| workspace.show(place)).collect();
     Ok(Start { roots, first, known, missing, elsewhere })
 }
@@ -184,8 +194,8 @@ fn find(workspace: &Workspace, path: &str) -> Option<Location> {
 }
 
 /// What the reader should know beside the map, after an empty line.
-fn remarks(start: &Start, closure: &Closure) -> String {
-    let mut out = String::new();
+fn remarks(start: &Start, closure: &Closure, note: Option<&str>) -> String {
+    let mut out = note.map_or_else(String::new, |note| format!("\n{}\n", shorten(note)));
     if !start.missing.is_empty() {
         let _ = write!(out, "\nNot found: {}\n", list(&start.missing));
     }
@@ -206,15 +216,21 @@ fn remarks(start: &Start, closure: &Closure) -> String {
 }
 
 fn list(paths: &[String]) -> String {
-    let named: Vec<String> = paths.iter().take(NAMED).map(|path| crate::error::shorten(path)).collect();
+    let named: Vec<String> = paths.iter().take(NAMED).map(|path| shorten(path)).collect();
     match paths.len() - named.len() {
         0 => named.join(", "),
-        more => format!("{} and {}", named.join(", "), count(more, "more file")),
+        more => format!("{} and {}", named.join(", "), counted(more, "more file")),
     }
 }
 
-/// Symbols in the order in which the skimmer takes them to answer the question.
-fn by_question(session: &Session, closure: &Closure, entries: &[Entry], question: &FocusQuestion, call: &Call<'_>) -> Result<Vec<usize>> {
+/// Symbols in the order in which the skimmer takes them to answer the question, and what the reader should know about where that is from.
+fn by_question(
+    session: &Session,
+    closure: &Closure,
+    entries: &[Entry],
+    question: &FocusQuestion,
+    call: &Call<'_>,
+) -> Result<(Vec<usize>, Option<String>)> {
     let mut lines = Vec::new();
     let mut places = Vec::new();
     for (i, entry) in entries.iter().enumerate() {
@@ -225,15 +241,19 @@ fn by_question(session: &Session, closure: &Closure, entries: &[Entry], question
         lines.push(format!("{}\n", entry.symbol.line()));
     }
     let text: Vec<&str> = lines.iter().map(String::as_str).collect();
-    match skim_safely(session.skimmer.as_ref(), &text, question.as_str(), &call.cancel) {
+    let skimmed = match text.len() {
+        lines if lines > LONGEST_SKIMMED => Err(SkimError::TooLong { lines, most: LONGEST_SKIMMED }),
+        _ => skim_safely(session.skimmer.as_ref(), &text, question.as_str(), &call.cancel),
+    };
+    match skimmed {
         Ok(scores) => {
-            let scores: Vec<f32> = places.iter().map(|place| scores.keep[*place]).collect();
-            Ok(best_first(&scores, 0..entries.len()))
+            let of_entries: Vec<f32> = places.iter().map(|place| scores.keep[*place]).collect();
+            Ok((best_first(&of_entries, 0..entries.len()), scores.note))
         }
         Err(SkimError::Cancelled) => Err(Error::Cancelled),
         Err(error) => {
             tracing::warn!(%error, "skimmer failed");
-            Ok(repomap::by_closure(entries))
+            Ok((repomap::by_closure(entries), Some(format!("The skimmer failed ({error}), so the nearest files come first."))))
         }
     }
 }

@@ -111,6 +111,54 @@ fn a_map_never_costs_more_than_its_budget_and_is_always_the_same() {
 }
 
 #[test]
+fn a_map_is_no_longer_than_any_result() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let functions: String = (0..500).map(|i| format!("def function_number_{i}(argument): pass\n")).collect();
+    std::fs::write(directory.path().join("a.py"), functions).expect("a file");
+    let map = map(directory.path(), &["a.py", "--max-tokens", "30000", "--max-chars", "4000"]).stdout;
+    assert!(map.contains("function_number_60(") && map.chars().count() <= 4000, "{}", map.chars().count());
+}
+
+/// Problem statements in the style of the study's benchmark: what they say, the roots they name, and the files that are not there.
+const STATEMENTS: &[(&str, &[&str], &[&str])] = &[
+    (
+        "# Feature: engines\n\nImplement the interface below.\n\n## Interface\n\n```python\nPath: '/testbed/src/pkg/core.py'\n\nclass Engine:\n    def run(self, x: int = 1) -> str: ...\n```\n",
+        &["src/pkg/core.py"],
+        &[],
+    ),
+    ("Path: \"/testbed/src/pkg/helpers.py\"\nAdd `help()`.", &["src/pkg/helpers.py"], &[]),
+    ("The module is at\n\tPath: 'src/pkg/late.py'\nand is loaded late.", &["src/pkg/late.py"], &[]),
+    ("1. Path: `./src/pkg/util/text.py`\n2. Path: `./src/pkg/helpers.py`\n", &["src/pkg/util/text.py", "src/pkg/helpers.py"], &[]),
+    (
+        "- **Path**: /testbed/src/pkg/core.py\n- **Path:** /testbed/src/pkg/late.py (new behaviour)\n",
+        &["src/pkg/core.py", "src/pkg/late.py"],
+        &[],
+    ),
+    ("Path: '/testbed/src/pkg/core.py'\n...\nPath: '/testbed/src/pkg/brand_new.py'\n", &["src/pkg/core.py"], &["src/pkg/brand_new.py"]),
+    ("Path: '/testbed/src/pkg/core.py'\r\nPath: 'src/pkg/core.py'\r\nPath: ./src/pkg/core.py\r\n", &["src/pkg/core.py"], &[]),
+    ("Path: '/workspace/project/src/pkg/core.py'\nclass Engine", &["src/pkg/core.py"], &[]),
+    ("Path: '/testbed/src/pkg/__init__.py'\nPath: '/testbed/src/ns/mod.py'", &["src/pkg/__init__.py", "src/ns/mod.py"], &[]),
+    (
+        "Path: '/testbed/README.md'\nPath: '/testbed/src/pkg'\nPath: '../../etc/shadow.py'\nThe Path of the request is /api/users.\nPath: '/testbed/src/pkg/late.py'",
+        &["src/pkg/late.py"],
+        &["../../etc/shadow.py"],
+    ),
+];
+
+#[test]
+fn problem_statements_name_their_roots() {
+    let repository = python();
+    for (statement, roots, missing) in STATEMENTS {
+        let task = repository.path().join("task.md");
+        std::fs::write(&task, statement).expect("written");
+        let map = mapped(repository.path(), &["--task", task.to_str().expect("UTF-8")]);
+        assert_eq!((&map["roots"], &map["missing"]), (&json!(roots), &json!(missing)), "{statement}");
+        let text = map["map"]["text"].as_str().expect("a map");
+        assert!(missing.iter().all(|path| text.contains(&format!("Not found: {path}"))), "{text}");
+    }
+}
+
+#[test]
 fn the_control_is_as_long_and_the_same_for_a_seed() {
     let here = Path::new(REPOSITORY);
     let tokens = |text: &str| tiktoken_rs::cl100k_base().expect("cl100k").encode_ordinary(text).len() as f64;
@@ -127,6 +175,18 @@ fn the_control_is_as_long_and_the_same_for_a_seed() {
         assert_eq!(random(seed), text);
     }
     assert_ne!(random("1"), random("2"));
+}
+
+#[tokio::test]
+async fn a_file_that_changed_is_parsed_again() {
+    let directory = repository(&[("a.py", "import b\n"), ("c.py", "def c(): pass\n")]);
+    let client = Client::start(directory.path(), eras()[0].clone()).await;
+    let map = async || client.text("repo_map", json!({ "roots": ["a.py"] })).await;
+    assert!(!map().await.contains("a.py ->"), "there is no b yet");
+    std::fs::write(directory.path().join("b.py"), "def b(): pass\n").expect("written");
+    assert!(map().await.contains("a.py -> b.py"), "the same import means another file now");
+    std::fs::write(directory.path().join("a.py"), "import b, c\n").expect("written");
+    assert!(map().await.contains("a.py -> b.py, c.py"));
 }
 
 #[tokio::test]
@@ -153,7 +213,7 @@ async fn a_prompt_puts_the_map_before_the_task() {
     for era in eras() {
         let client = Client::start(repository.path(), era).await;
         let prompts = client.0.list_all_prompts().await.expect("prompts");
-        assert_eq!(prompts.iter().map(|prompt| prompt.name.as_str()).collect::<Vec<_>>(), ["repo_map"]);
+        assert_eq!(prompts.iter().map(|prompt| prompt.name.as_str()).collect::<Vec<_>>(), ["reading", "repo_map"]);
         let get = |task: &str| {
             let Value::Object(arguments) = json!({ "task": task }) else { unreachable!() };
             client.0.get_prompt(GetPromptRequestParams::new("repo_map").with_arguments(arguments))

@@ -1,74 +1,18 @@
-//! SWE-Pruner's `POST /prune`: its messages, and a pruned text as its service renders it.
+//! SWE-Pruner's `POST /prune`: an answer as its service gives it.
 //!
 //! Clients of the published service see no difference, so lines are split, scored, kept and joined by its rules and not by ours: lines end
 //! where Python's `splitlines` ends them, blank lines are not counted as content, and a single line between two kept ones is kept.
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::prune::{LONGEST_SKIMMED, tokens};
+use crate::prune::LONGEST_SKIMMED;
+use crate::skim::protocol::{self, Request, Response};
 use crate::skim::swe_pruner::prompt::LEAST_CODE;
 use crate::skim::swe_pruner::{Scores, SwePruner, Token, Unscored, by_character, mean};
 use crate::skim::{SkimError, Skimmer, skim_safely};
-
-/// A text to prune.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Request {
-    /// What the reader wants to know.
-    pub query: String,
-    /// The text.
-    pub code: String,
-    /// Lines at or above it are kept.
-    #[serde(default = "half")]
-    pub threshold: f64,
-    /// Whether the first line is kept in any case.
-    #[serde(default)]
-    pub always_keep_first_frags: bool,
-    /// Tokens that neighbouring chunks of a long text share.
-    #[serde(default = "overlap")]
-    pub chunk_overlap_tokens: usize,
-}
-
-impl Request {
-    /// A request with the protocol's defaults.
-    pub fn new(query: &str, code: String) -> Self {
-        Self { query: query.to_owned(), code, threshold: half(), always_keep_first_frags: false, chunk_overlap_tokens: overlap() }
-    }
-}
-
-fn half() -> f64 {
-    0.5
-}
-
-fn overlap() -> usize {
-    crate::skim::swe_pruner::OVERLAP
-}
-
-/// A pruned text.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Response {
-    /// The probability that the text has to do with the query.
-    pub score: f64,
-    /// The text, `(filtered N lines)` where lines were left out.
-    pub pruned_code: String,
-    /// Each token and its score.
-    pub token_scores: Vec<(String, f64)>,
-    /// Numbers of the kept lines, from 1.
-    pub kept_frags: Vec<usize>,
-    /// Tokens of the text.
-    pub origin_token_cnt: usize,
-    /// Tokens of the pruned text.
-    pub left_token_cnt: usize,
-    /// Tokens of the whole prompt.
-    pub model_input_token_cnt: usize,
-    /// Why nothing was pruned, if nothing was.
-    pub error_msg: Option<String>,
-    /// Where the scores are from, if not from where they should be. The published service has no such field.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-}
+use crate::tokens::o200k;
 
 /// What answers requests.
 #[derive(Clone)]
@@ -88,8 +32,13 @@ impl Pruner {
         match self {
             Self::Lines(skimmer) => by_line(skimmer.as_ref(), request, cancel),
             Self::Tokens(pruner) => match pruner.score(&request.query, &request.code, request.chunk_overlap_tokens, cancel) {
-                Ok(scores) => answer(request, scores, &service_starts(&lines(&request.code)), |text| pruner.count(text)),
-                Err(Unscored::QueryTooLong { left, code_tokens }) => Ok(unpruned(request, code_tokens, left)),
+                Ok(scores) => answer(request, scores, service_lines(&request.code), |text| pruner.tokens(text)),
+                Err(Unscored::QueryTooLong { left, code_tokens }) => {
+                    let why = format!(
+                        "Query too long, insufficient space for code processing. Available code tokens: {left}, minimum required: {LEAST_CODE}."
+                    );
+                    Ok(unpruned(request, code_tokens, why))
+                }
                 Err(Unscored::Failed(error)) => Err(error),
             },
         }
@@ -110,14 +59,19 @@ fn by_line(skimmer: &dyn Skimmer, request: &Request, cancel: &CancellationToken)
     if lines.len() > LONGEST_SKIMMED {
         return Err(SkimError::TooLong { lines: lines.len(), most: LONGEST_SKIMMED });
     }
-    let code_tokens = tokens(&request.code);
-    let input_tokens = code_tokens + tokens(&request.query);
-    let count = |text: &str| Ok(tokens(text));
-    let starts = line_starts(&request.code);
+    let code_tokens = o200k(&request.code);
+    let input_tokens = code_tokens + o200k(&request.query);
+    let count = |text: &str| Ok(o200k(text));
+    let counted = protocol::lines(&request.code);
     if lines.is_empty() {
-        return answer(request, Scores { relevance: 0.0, tokens: Vec::new(), code_tokens, input_tokens }, &starts, count);
+        return answer(request, Scores { relevance: 0.0, tokens: Vec::new(), code_tokens, input_tokens }, counted, count);
     }
-    let scores = skim_safely(skimmer, &lines, &request.query, cancel)?;
+    let scores = match skim_safely(skimmer, &lines, &request.query, cancel) {
+        Err(SkimError::NoWords) => {
+            return Ok(unpruned(request, code_tokens, "The query has no words; ask a complete question.".to_owned()));
+        }
+        scores => scores?,
+    };
     if let Some(note) = &scores.note {
         tracing::warn!("{note}");
     }
@@ -132,70 +86,39 @@ fn by_line(skimmer: &dyn Skimmer, request: &Request, cancel: &CancellationToken)
     let tokens = lines.iter().zip(&scores.keep).map(token).collect();
     let note = scores.note;
     let scores = Scores { relevance: f64::from(scores.answer), tokens, code_tokens, input_tokens };
-    Ok(Response { note, ..answer(request, scores, &starts, count)? })
+    Ok(Response { note, ..answer(request, scores, counted, count)? })
 }
 
-/// Lines of a text as Python's `str.splitlines` has them, without what ends them.
-fn lines(text: &str) -> Vec<&str> {
-    let ends = |c: char| matches!(c, '\n' | '\r' | '\x0b' | '\x0c' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    let mut lines = Vec::new();
-    let mut rest = text;
-    while let Some((at, end)) = rest.char_indices().find(|(_, c)| ends(*c)) {
-        lines.push(&rest[..at]);
-        rest = &rest[at + end.len_utf8()..];
-        if end == '\r' {
-            rest = rest.strip_prefix('\n').unwrap_or(rest);
-        }
-    }
-    if !rest.is_empty() {
-        lines.push(rest);
-    }
-    lines
-}
-
-/// Where the lines that the protocol counts begin, in characters.
-pub fn line_starts(text: &str) -> Vec<usize> {
-    let begin = text.as_ptr() as usize;
-    let mut characters = 0;
-    let mut bytes = 0;
-    let start = |line: &str| {
-        let at = line.as_ptr() as usize - begin;
-        characters += text[bytes..at].chars().count();
-        bytes = at;
-        characters
+/// Lines and where they begin for the service, to which a line end is one character also where it has two: in a text with CRLF it drifts away.
+fn service_lines(code: &str) -> Vec<(usize, &str)> {
+    let mut at = 0;
+    let place = |(_, line): (usize, _)| {
+        let start = at;
+        at += str::chars(line).count() + 1;
+        (start, line)
     };
-    lines(text).into_iter().map(start).collect()
-}
-
-/// Where lines begin for the service, to which a line end is one character also where it has two: in a text with CRLF it drifts away.
-fn service_starts(lines: &[&str]) -> Vec<usize> {
-    let start = |at: &mut usize, line: &&str| {
-        let start = *at;
-        *at += line.chars().count() + 1;
-        Some(start)
-    };
-    lines.iter().scan(0, start).collect()
+    protocol::lines(code).into_iter().map(place).collect()
 }
 
 /// The mean score of each line's characters.
-fn line_scores(text: &str, lines: &[&str], starts: &[usize], tokens: &[Token]) -> Vec<Option<f64>> {
-    let characters = by_character(tokens, text.chars().count());
-    let score = |(line, from): (&&str, &usize)| {
+fn line_scores(code: &str, lines: &[(usize, &str)], tokens: &[Token]) -> Vec<Option<f64>> {
+    let characters = by_character(tokens, code.chars().count());
+    let score = |(from, line): &(usize, &str)| {
         let to = from + line.chars().count();
         mean(characters.get(*from..to.min(characters.len())).unwrap_or_default())
     };
-    lines.iter().zip(starts).map(score).collect()
+    lines.iter().map(score).collect()
 }
 
-/// Answers a request from its scores; `count` gives the tokens of a text.
+/// Answers a request from its scores; `lines` are its lines and where they begin, `count` gives the tokens of a text.
 fn answer(
     request: &Request,
     scores: Scores,
-    starts: &[usize],
+    lines: Vec<(usize, &str)>,
     count: impl Fn(&str) -> Result<usize, SkimError>,
 ) -> Result<Response, SkimError> {
-    let lines = lines(&request.code);
-    let kept = kept(&line_scores(&request.code, &lines, starts, &scores.tokens), request);
+    let kept = kept(&line_scores(&request.code, &lines, &scores.tokens), request);
+    let lines: Vec<&str> = lines.into_iter().map(|(_, line)| line).collect();
     let pruned_code = render(&lines, &kept);
     Ok(Response {
         score: scores.relevance,
@@ -210,19 +133,17 @@ fn answer(
     })
 }
 
-/// The whole text, because its query leaves only `left` tokens for code.
-fn unpruned(request: &Request, code_tokens: usize, left: isize) -> Response {
+/// The whole text, and why.
+fn unpruned(request: &Request, code_tokens: usize, why: String) -> Response {
     Response {
         score: 0.0,
         pruned_code: request.code.clone(),
         token_scores: Vec::new(),
-        kept_frags: (1..=lines(&request.code).len()).collect(),
+        kept_frags: (1..=protocol::lines(&request.code).len()).collect(),
         origin_token_cnt: code_tokens,
         left_token_cnt: code_tokens,
         model_input_token_cnt: 0,
-        error_msg: Some(format!(
-            "Query too long, insufficient space for code processing. Available code tokens: {left}, minimum required: {LEAST_CODE}."
-        )),
+        error_msg: Some(why),
         note: None,
     }
 }
@@ -271,13 +192,6 @@ fn is_python_space(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_end_where_python_ends_them() {
-        assert_eq!(lines("a\r\nb\rc\u{2028}d\x0c\n\ne"), ["a", "b", "c", "d", "", "", "e"]);
-        assert_eq!(lines("a\n"), ["a"]);
-        assert!(lines("").is_empty());
-    }
 
     #[test]
     fn short_gaps_are_shown_and_long_ones_counted() {

@@ -25,13 +25,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::{PATIENCE, Server};
 use crate::error::shorten;
-use crate::prune_protocol::{self, Pruner};
-use crate::skim::SkimError;
+use crate::prune_protocol::Pruner;
+use crate::skim::{SkimError, protocol};
 
 /// Longest request, in bytes.
 const LARGEST_REQUEST: usize = 16 << 20;
 /// Requests that wait for their turn; more are turned away.
 const QUEUE: usize = 32;
+/// How long a request's body may take to come, as it has its place meanwhile.
+const BODY: Duration = Duration::from_secs(30);
 /// How long connections may take to end after the server was told to stop.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -109,13 +111,28 @@ fn detail(status: StatusCode, detail: impl Into<String>) -> Response {
     (status, Json(json!({ "detail": detail.into() }))).into_response()
 }
 
-/// Turns away who may not ask, and more than can wait, before their bodies are read.
+/// Turns away who may not ask, and more than can wait, before their bodies are read; then bodies that are too long or do not come.
 async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     if let Some(refusal) = gate.refusal(request.headers()) {
         return refusal;
     }
     let Ok(_admitted) = gate.admitted.try_acquire() else { return busy() };
-    next.run(request).await
+    let (parts, body) = request.into_parts();
+    let body = match tokio::time::timeout(BODY, axum::body::to_bytes(body, LARGEST_REQUEST)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(error)) => return unread(&error),
+        Err(_) => return detail(StatusCode::REQUEST_TIMEOUT, "The request's body did not come in time."),
+    };
+    next.run(Request::from_parts(parts, body.into())).await
+}
+
+/// What is said of a body that could not be read.
+fn unread(error: &axum::Error) -> Response {
+    let too_long = std::error::Error::source(error).is_some_and(|source| source.is::<http_body_util::LengthLimitError>());
+    match too_long {
+        true => detail(StatusCode::PAYLOAD_TOO_LARGE, format!("The request has more than {} MB.", LARGEST_REQUEST >> 20)),
+        false => detail(StatusCode::BAD_REQUEST, "The request's body broke off."),
+    }
 }
 
 impl Gate {
@@ -154,7 +171,7 @@ async fn health(State(service): State<Arc<Service>>) -> Response {
     Json(json!({ "status": "healthy", "model_loaded": service.pruner.is_ready() })).into_response()
 }
 
-async fn prune(State(service): State<Arc<Service>>, request: Result<Json<prune_protocol::Request>, JsonRejection>) -> Response {
+async fn prune(State(service): State<Arc<Service>>, request: Result<Json<protocol::Request>, JsonRejection>) -> Response {
     let request = match request {
         Ok(Json(request)) => request,
         Err(rejection) => {

@@ -20,7 +20,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::error::count;
+use crate::error::counted;
 use crate::tools::{Call, Session};
 
 /// How long clients may keep the list of tools: it never changes while the server runs.
@@ -72,6 +72,11 @@ impl Server {
     }
 }
 
+/// Whether the client knows of lists that it may keep for a while.
+fn may_keep(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
 /// The tools as clients see them, in the order in which they are listed.
 pub fn tools() -> Vec<Tool> {
     definitions::ALL.iter().map(definitions::Definition::tool).collect()
@@ -91,8 +96,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let list = ListToolsResult::with_all_items(tools());
-        let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        Ok(if modern { list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
+        Ok(if may_keep(&context) { list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -105,8 +109,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let list = ListPromptsResult::with_all_items(prompts::all());
-        let modern = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        Ok(if modern { list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
+        Ok(if may_keep(&context) { list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
     }
 
     async fn get_prompt(
@@ -169,7 +172,7 @@ async fn with_progress<T>(
                 seconds += PROGRESS.as_secs_f64();
                 let message = match files.load(Ordering::Relaxed) {
                     0 => "reading".to_owned(),
-                    files => format!("{} searched", count(files, "file")),
+                    files => format!("{} searched", counted(files, "file")),
                 };
                 let progress = ProgressNotificationParam::new(token.clone(), seconds).with_message(message);
                 if context.peer.notify_progress(progress).await.is_err() {

@@ -7,8 +7,11 @@ pub mod bm25;
 pub mod embedded;
 pub mod fallback;
 pub mod kernels;
+pub mod protocol;
 pub mod remote;
 pub mod swe_pruner;
+
+use std::ops::Range;
 
 use tokio_util::sync::CancellationToken;
 
@@ -90,6 +93,9 @@ pub enum SkimError {
         /// Lines that would do.
         most: usize,
     },
+    /// A question that has nothing in it to look for.
+    #[error("the question has no words")]
+    NoWords,
     /// A bug in the skimmer, caught.
     #[error("the skimmer stopped unexpectedly")]
     Panicked,
@@ -102,7 +108,7 @@ fn first_line(error: &candle_core::Error) -> String {
 
 /// A model that scores lines.
 pub trait Skimmer: Send + Sync {
-    /// Scores each of `lines` for `question`.
+    /// Scores each of `lines` for `question`. Lines come with what ends them, or, if they are of a search result, without.
     ///
     /// # Errors
     /// Any failure; the caller then shows the text whole and says so.
@@ -110,6 +116,21 @@ pub trait Skimmer: Send + Sync {
 
     /// Loads what the first call would otherwise wait for; to be run where nobody waits.
     fn warm_up(&self) {}
+}
+
+/// One text of some lines, all but the last ended, and where in it the content of each is, in characters. Models and servers that read text
+/// get it; lines of search results come without their ends.
+pub fn joined(lines: &[&str]) -> (String, Vec<Range<usize>>) {
+    let (mut text, mut at) = (String::new(), 0);
+    let mut add = |(i, line): (usize, &&str)| {
+        let content = at..at + line.trim_end_matches(['\r', '\n']).chars().count();
+        let end = if line.ends_with('\n') || i + 1 == lines.len() { "" } else { "\n" };
+        text.extend([*line, end]);
+        at += line.chars().count() + end.len();
+        content
+    };
+    let contents = lines.iter().enumerate().map(&mut add).collect();
+    (text, contents)
 }
 
 /// Some lines, the best-scored first; of equals the earlier one.

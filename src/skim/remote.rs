@@ -1,5 +1,6 @@
 //! Any server that speaks SWE-Pruner's `POST /prune`: the published one, faster models behind vLLM, or another codeskim.
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -7,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 use ureq::http::StatusCode;
 use ureq::{Agent, Body};
 
-use super::swe_pruner::{Token, by_character, mean};
-use super::{LineScores, SkimError, Skimmer, Thresholds};
+use super::protocol::{self, Request, Response};
+use super::swe_pruner::{THRESHOLDS, Token, of_lines};
+use super::{LineScores, SkimError, Skimmer, joined};
 use crate::error::{Error, Result};
-use crate::prune_protocol::{self, Request, Response};
 
 /// Longer texts are not sent, in bytes.
 const LARGEST_TEXT: usize = 8 << 20;
@@ -20,10 +21,8 @@ const LARGEST_ANSWER: u64 = 256 << 20;
 const LEFT_ALONE: Duration = Duration::from_secs(30);
 /// Before the one retry of a call that was refused or interrupted.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The protocol's default threshold, with one on either side.
-const THRESHOLDS: Thresholds = Thresholds { strict: 0.7, balanced: 0.5, generous: 0.3, answer: 0.0 };
 
-/// A server that scores lines.
+/// A server that scores lines. A call that is withdrawn while the server is at work ends with its answer or its timeout.
 pub struct Remote {
     agent: Agent,
     url: String,
@@ -100,7 +99,7 @@ impl Remote {
                 Some(until) if until > began => {
                     return Err(SkimError::Remote(format!("the server at {} did not answer before and is asked again later", self.url)));
                 }
-                Some(_) => *down_until = Some(began + LEFT_ALONE), // this call alone asks again
+                Some(_) => *down_until = Some(began + self.timeout.max(LEFT_ALONE)), // this call alone asks again
                 None => {}
             }
         }
@@ -129,7 +128,7 @@ fn reason(body: &mut Body) -> String {
 
 impl Skimmer for Remote {
     fn skim(&self, lines: &[&str], question: &str, cancel: &CancellationToken) -> std::result::Result<LineScores, SkimError> {
-        let code = lines.concat();
+        let (code, contents) = joined(lines);
         if code.len() > LARGEST_TEXT {
             return Err(SkimError::Remote(format!("{} MB are too much to send to a server", code.len() >> 20)));
         }
@@ -141,33 +140,22 @@ impl Skimmer for Remote {
         if let Some(error) = response.error_msg {
             return Err(SkimError::Remote(format!("the server could not prune this: {error}")));
         }
-        let keep = line_scores(&response, &request.code, lines)
+        let keep = line_scores(&response, &request.code, &contents)
             .ok_or_else(|| SkimError::Remote(format!("the server at {} answered about another text", self.url)))?;
         Ok(LineScores { keep, answer: response.score as f32, thresholds: THRESHOLDS, note: None })
     }
 }
 
 /// The scores of lines from those of their tokens, where the tokens spell the text; else from the lines that the server kept.
-fn line_scores(response: &Response, code: &str, lines: &[&str]) -> Option<Vec<f32>> {
-    let count = code.chars().count();
-    let starts: Vec<usize> = lines
-        .iter()
-        .scan(0, |at, line| {
-            let from = *at;
-            *at += line.chars().count();
-            Some(from)
-        })
-        .collect();
-    let content = |i: usize| starts[i]..starts[i] + lines[i].trim_end_matches(['\r', '\n']).chars().count();
+fn line_scores(response: &Response, code: &str, contents: &[Range<usize>]) -> Option<Vec<f32>> {
     if let Some(tokens) = spelt(&response.token_scores, code) {
-        let characters = by_character(&tokens, count);
-        return Some((0..lines.len()).map(|i| mean(&characters[content(i)]).unwrap_or(0.0) as f32).collect());
+        return Some(of_lines(&tokens, contents));
     }
-    let mut keep = vec![0.0; lines.len()];
-    let numbered = prune_protocol::line_starts(code);
+    let mut keep = vec![0.0; contents.len()];
+    let numbered = protocol::lines(code);
     for number in &response.kept_frags {
-        let start = numbered.get(number.checked_sub(1)?)?;
-        keep[starts.partition_point(|from| from <= start) - 1] = 1.0;
+        let (start, _) = numbered.get(number.checked_sub(1)?)?;
+        keep[contents.partition_point(|content| content.start <= *start) - 1] = 1.0;
     }
     Some(keep)
 }

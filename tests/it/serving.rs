@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use codeskim::tokens::o200k;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -45,7 +46,7 @@ fn serve(arguments: &[&str], token: Option<&str>) -> Served {
 }
 
 fn agent() -> ureq::Agent {
-    ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(60))).build().into()
+    ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(240))).build().into()
 }
 
 /// Status and JSON of an answer.
@@ -159,6 +160,9 @@ fn bad_requests_get_a_sentence_and_too_many_are_turned_away() {
     assert_eq!(post(&url, &[], &json!({ "query": "why?", "code": blanks })).0, 200);
     let (status, answer) = post(&url, &[], &json!({ "query": "why?", "code": "" }));
     assert_eq!((status, &answer["kept_frags"]), (200, &json!([])));
+    let (status, answer) = post(&url, &[], &json!({ "query": "???", "code": "x\n" }));
+    assert_eq!((status, &answer["pruned_code"]), (200, &json!("x\n")));
+    assert_eq!(answer["error_msg"], "The query has no words; ask a complete question.");
     let code = "let x = compute(y);\n".repeat(1_000);
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let ask = || post(&url, &[], &json!({ "query": "Where is x computed?", "code": code })).0;
@@ -183,9 +187,10 @@ fn the_service_file_starts_a_server() {
 #[test]
 fn a_remote_skimmer_gives_what_the_server_scores() {
     let served = serve(&["--http", "0"], Some("s3cret"));
-    let remote = |token: &str| {
+    let remote = |command: &[&str], token: &str| {
         let output = Command::new(BINARY)
-            .args(["read", FILE, "--focus", QUESTION, "--remote", &served.base])
+            .args(command)
+            .args(["--focus", QUESTION, "--remote", &served.base])
             .env("CODESKIM_REMOTE_TOKEN", token)
             .current_dir(REPOSITORY)
             .output()
@@ -193,8 +198,13 @@ fn a_remote_skimmer_gives_what_the_server_scores() {
         String::from_utf8(output.stdout).expect("UTF-8")
     };
     let local = codeskim(Path::new(REPOSITORY), &["read", FILE, "--focus", QUESTION]).stdout;
-    assert_eq!(remote("s3cret"), local);
-    insta::assert_snapshot!(note(&remote("wrong")).replace(&served.base, "URL"), @"Chosen by the embedded skimmer, because the server at URL/prune answered 401 Unauthorized; set CODESKIM_REMOTE_TOKEN to its token.");
+    assert_eq!(remote(&["read", FILE], "s3cret"), local);
+    // Lines without their ends; the protocol has no word for "none seems to answer", so the headers differ.
+    let search = ["grep", "fn ", "src/workspace"];
+    let local = codeskim(Path::new(REPOSITORY), &[&search, ["--focus", QUESTION].as_slice()].concat()).stdout;
+    let body = |text: &str| text.split_once('\n').map(|(_, body)| body.to_owned());
+    assert_eq!(body(&remote(&search, "s3cret")), body(&local));
+    insta::assert_snapshot!(note(&remote(&["read", FILE], "wrong")).replace(&served.base, "URL"), @"Chosen by the embedded skimmer, because the server at URL/prune answered 401 Unauthorized; set CODESKIM_REMOTE_TOKEN to its token.");
 }
 
 #[tokio::test]
@@ -208,6 +218,17 @@ async fn a_server_that_is_dead_costs_one_timeout_and_one_line() {
     }
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn what_replaces_a_server_is_said_in_maps_and_within_budgets() {
+    let gone =
+        ["--remote", "http://127.0.0.1:1/with/a/path/that/is/long/enough/to/be/worth/some/tokens/in/a/budget/that/is/as/small/as/this"];
+    let budget = [&["read", FILE, "--focus", QUESTION, "--budget", "150"], gone.as_slice()].concat();
+    let view = codeskim(Path::new(REPOSITORY), &budget).stdout;
+    assert!(view.contains("because the server at") && o200k(&view) <= 150, "{} tokens: {view}", o200k(&view));
+    let map = codeskim(Path::new(REPOSITORY), &[&["map", FILE, "--focus", QUESTION], gone.as_slice()].concat()).stdout;
+    assert!(map.contains("Chosen by the embedded skimmer, because the server at"), "{map}");
 }
 
 #[test]
@@ -383,6 +404,20 @@ fn a_model_that_cannot_be_fetched_says_why() {
     insta::assert_snapshot!(said);
     let left = walk(cache.path()).into_iter().filter(|path| path.ends_with("model.safetensors")).count();
     assert_eq!(left, 0, "nothing that was refused stays");
+}
+
+/// `mount -t tmpfs -o size=512k none DIR`, then `CODESKIM_SMALL_DISK=DIR cargo test a_full_disk -- --ignored`.
+#[test]
+#[ignore = "needs a small disk to fill"]
+fn a_full_disk_is_said_and_leaves_no_model() {
+    let disk = std::env::var("CODESKIM_SMALL_DISK").expect("CODESKIM_SMALL_DISK names a directory on a small disk");
+    let weights: Vec<u8> = (0..300_000_u32).flat_map(u32::to_le_bytes).collect();
+    let sum: String = Sha256::digest(&weights).iter().map(|byte| format!("{byte:02x}")).collect();
+    let (url, _) = hub(weights, sum, false);
+    let printed = pull(Path::new(&disk), &url, "swe-pruner");
+    assert_eq!((printed.status, printed.stdout.as_str()), (2, ""));
+    assert!(printed.stderr.contains("the disk is full, and model.safetensors goes on from here next time"), "{}", printed.stderr);
+    assert!(!walk(Path::new(&disk)).iter().any(|path| path.ends_with("model.safetensors")));
 }
 
 fn walk(directory: &Path) -> Vec<std::path::PathBuf> {

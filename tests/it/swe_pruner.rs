@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use codeskim::prune_protocol::{Pruner, Request, Response};
+use codeskim::prune_protocol::Pruner;
 use codeskim::skim::Skimmer;
 use codeskim::skim::fallback::Fallback;
+use codeskim::skim::protocol::{Request, Response};
 use codeskim::skim::swe_pruner::{Precision, SwePruner};
 use safetensors::tensor::{Dtype, TensorView, serialize_to_file};
 use sha2::{Digest, Sha256};

@@ -193,7 +193,7 @@ impl Layer {
             let scores = q.matmul(&keys.narrow(1, 0, seen)?.t()?)?; // (k, h / k * rows, seen)
             let causal = Causal { first: from, rows };
             let weights = if x.device().is_cpu() {
-                scores.inplace_op1(&Softmax { bias: None, causal: Some(causal) })?;
+                scores.inplace_op1(&Softmax::Causal(causal))?;
                 scores
             } else {
                 ops::softmax(&scores.broadcast_add(&causal.mask(h / k, seen, x.device())?.to_dtype(scores.dtype())?)?, D::Minus1)?

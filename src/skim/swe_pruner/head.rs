@@ -106,7 +106,7 @@ impl Fusion {
             let rows = ROWS.min(n - from);
             let scores = q.narrow(1, from, rows)?.contiguous()?.matmul(&k.t()?)?;
             let weights = if x.device().is_cpu() {
-                scores.inplace_op1(&Softmax { bias: None, causal: None })?;
+                scores.inplace_op1(&Softmax::Plain)?;
                 scores
             } else {
                 ops::softmax(&scores, D::Minus1)?

@@ -10,6 +10,7 @@ pub mod linear;
 pub mod prompt;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
@@ -22,7 +23,7 @@ use self::checkpoint::{Checkpoint, Config, unusable};
 use self::head::Head;
 pub use self::linear::Precision;
 use self::prompt::{Characters, LEAST_CODE, Prompt, chunks};
-use super::{LineScores, SkimError, Skimmer, Thresholds};
+use super::{LineScores, SkimError, Skimmer, Thresholds, joined};
 use crate::error::Result;
 
 /// Tokens that neighbouring chunks share unless a request says otherwise.
@@ -30,7 +31,7 @@ pub const OVERLAP: usize = 50;
 /// Chunks of a text, at most: each takes seconds on a CPU.
 const MOST_CHUNKS: usize = 64;
 /// The published threshold for lines, with one on either side; its relevance score was not made to tell whether anything answers.
-const THRESHOLDS: Thresholds = Thresholds { strict: 0.7, balanced: 0.5, generous: 0.3, answer: 0.0 };
+pub const THRESHOLDS: Thresholds = Thresholds { strict: 0.7, balanced: 0.5, generous: 0.3, answer: 0.0 };
 
 /// A token of the code and its score.
 #[derive(Debug, Clone, PartialEq)]
@@ -159,7 +160,7 @@ impl SwePruner {
     ///
     /// # Errors
     /// A tokenizer that fails.
-    pub fn count(&self, text: &str) -> std::result::Result<usize, SkimError> {
+    pub fn tokens(&self, text: &str) -> std::result::Result<usize, SkimError> {
         Ok(self.prompt.tokens(text)?.ids.len())
     }
 
@@ -229,21 +230,13 @@ impl Model {
 }
 
 impl Skimmer for SwePruner {
-    /// A line's score is the mean of its characters' tokens; a line without any has none and is left out.
     fn skim(&self, lines: &[&str], question: &str, cancel: &CancellationToken) -> std::result::Result<LineScores, SkimError> {
-        let code = lines.concat();
+        let (code, contents) = joined(lines);
         let scores = self.score(question, &code, OVERLAP, cancel).map_err(|unscored| match unscored {
             Unscored::Failed(error) => error,
             Unscored::QueryTooLong { .. } => SkimError::Model(candle_core::Error::Msg("the question leaves no room for code".to_owned())),
         })?;
-        let characters = by_character(&scores.tokens, code.chars().count());
-        let mut at = 0;
-        let keep = lines.iter().map(|line| {
-            let from = at;
-            at += line.chars().count();
-            mean(&characters[from..from + line.trim_end_matches(['\r', '\n']).chars().count()]).unwrap_or(0.0) as f32
-        });
-        Ok(LineScores { keep: keep.collect(), answer: scores.relevance as f32, thresholds: THRESHOLDS, note: None })
+        Ok(LineScores { keep: of_lines(&scores.tokens, &contents), answer: scores.relevance as f32, thresholds: THRESHOLDS, note: None })
     }
 
     fn warm_up(&self) {
@@ -261,6 +254,12 @@ pub fn by_character(tokens: &[Token], characters: usize) -> Vec<Option<f64>> {
         out[from..to.max(from)].fill(Some(token.keep.clamp(0.0, 1.0)));
     }
     out
+}
+
+/// The scores of lines whose contents are at these characters: the mean of their characters' tokens, 0 for a line without any.
+pub fn of_lines(tokens: &[Token], contents: &[Range<usize>]) -> Vec<f32> {
+    let characters = by_character(tokens, contents.last().map_or(0, |last| last.end));
+    contents.iter().map(|content| mean(&characters[content.clone()]).unwrap_or(0.0) as f32).collect()
 }
 
 /// The mean of the scores there are.

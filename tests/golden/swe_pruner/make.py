@@ -56,6 +56,12 @@ FILES = [
     ("cap-std", "src/lib.rs", "What does a capability give access to?"),
     ("strsim", "Cargo.toml", "Which licence is it under?"),
     ("rayon", "src/lib.rs", "How do I use it?"),
+    ("rmcp", "tests/test_with_python/client.py", "Which tools does the client list?"),
+    ("rmcp", "tests/test_with_js/client.js", "How does the client connect?"),
+    ("candle-core", "tests/pth.py", "Which tensors are not contiguous?"),
+    ("tree-sitter-typescript", "common/scanner.h", "When is a template string scanned?"),
+    ("tree-sitter", "src/reusable_node.h", "How is the next node found?"),
+    ("mimalloc", ".github/workflows/ci.yml", "On which systems are the tests run?"),
     ("ignore", "src/gitignore.rs", "How does a whitelist pattern override an ignore pattern?"),
 ]
 

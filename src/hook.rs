@@ -1,0 +1,151 @@
+//! `codeskim hook claude-code`: stops Claude Code's own Read of a large file, or a Grep with much output, once, and names the tool that
+//! would have cost less.
+//!
+//! It never stops the same call twice in a session, nor a Read with a range, nor one of a file that codeskim has shown already, as that is what
+//! comes before an edit. Whatever goes wrong, the call goes on.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::prune::Limits;
+use crate::tools::{Call, Options, Session, grep};
+use crate::workspace::text::read;
+
+/// Files of fewer lines are read as they are.
+const LARGE_FILE: usize = 400;
+/// Searches with less output are left alone, in characters.
+const LARGE_OUTPUT: usize = 12_000;
+/// A search that takes longer than this to measure is left alone.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What was stopped is forgotten after this.
+const FORGOTTEN: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Bytes of a session's record that are searched, from its end.
+const RECORD: usize = 4_000_000;
+
+/// What Claude Code says before it uses a tool.
+#[derive(Deserialize)]
+struct Event {
+    session_id: String,
+    transcript_path: Option<PathBuf>,
+    cwd: PathBuf,
+    tool_name: String,
+    tool_input: Input,
+}
+
+/// Arguments of Read and of Grep.
+#[derive(Deserialize)]
+struct Input {
+    file_path: Option<String>,
+    offset: Option<serde_json::Value>,
+    limit: Option<serde_json::Value>,
+    pages: Option<serde_json::Value>,
+    pattern: Option<String>,
+    path: Option<String>,
+    glob: Option<String>,
+    output_mode: Option<String>,
+    head_limit: Option<u64>,
+    #[serde(rename = "-i")]
+    ignore_case: Option<bool>,
+    #[serde(rename = "-C")]
+    context: Option<usize>,
+}
+
+/// The answer to an event, if the call is to be stopped. `memory` is a directory in which it is noted what was.
+pub fn claude_code(event: &str, memory: &Path) -> Option<String> {
+    let event: Event = serde_json::from_str(event).ok()?;
+    let (what, reason) = match event.tool_name.as_str() {
+        "Read" => large_file(&event)?,
+        "Grep" => large_output(&event)?,
+        _ => return None,
+    };
+    note_once(memory, &event.session_id, &what)?;
+    let decision = json!({ "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason });
+    Some(json!({ "hookSpecificOutput": decision }).to_string())
+}
+
+fn session(event: &Event) -> Option<Session> {
+    Session::new(&[&event.cwd], Options { limits: Limits::default(), shell: false, shared: true }).ok()
+}
+
+/// What is read and why it should not be, if it is the whole of a large file.
+fn large_file(event: &Event) -> Option<(String, String)> {
+    let input = &event.tool_input;
+    if input.offset.is_some() || input.limit.is_some() || input.pages.is_some() {
+        return None;
+    }
+    let path = input.file_path.as_deref()?;
+    let open = session(event)?.workspace.open_file(path).ok()?;
+    let shown = open.shown.clone();
+    let lines = read(open, None, None, &CancellationToken::new()).ok()?.text.len();
+    if lines < LARGE_FILE || was_shown(event, &shown) {
+        return None;
+    }
+    let reason = format!(
+        "{shown} has {lines} lines. mcp__codeskim__read_file with a context_focus_question returns only the lines that answer it, for a fraction of the tokens. \
+         If you need all of it, or are about to edit it, call Read again: it will not be stopped."
+    );
+    Some((format!("Read {path}"), reason))
+}
+
+/// The same of a search that prints much.
+fn large_output(event: &Event) -> Option<(String, String)> {
+    let input = &event.tool_input;
+    if input.output_mode.as_deref() != Some("content") || input.head_limit.is_some_and(|most| most > 0) {
+        return None;
+    }
+    let request = grep::Request {
+        pattern: input.pattern.clone()?,
+        path: input.path.clone(),
+        glob: input.glob.clone(),
+        context: input.context,
+        ignore_case: input.ignore_case,
+        ..grep::Request::default()
+    };
+    let call = Call::default();
+    let (cancel, session) = (call.cancel.clone(), session(event)?);
+    std::thread::spawn(move || {
+        std::thread::sleep(PATIENCE);
+        cancel.cancel();
+    });
+    let found = grep::run(&session, &request, &call).ok()?;
+    if found.text.chars().count() < LARGE_OUTPUT {
+        return None;
+    }
+    let reason = "This search prints a lot. mcp__codeskim__grep with a context_focus_question returns only the matches that answer it, and says what it left out. \
+                  If you need all of them, call Grep again: it will not be stopped.";
+    Some((format!("Grep {} {}", request.pattern, request.path.unwrap_or_default()), reason.to_owned()))
+}
+
+/// Whether codeskim has read the file in this session.
+fn was_shown(event: &Event, shown: &str) -> bool {
+    let record = event.transcript_path.as_ref().and_then(|path| fs::read(path).ok()).unwrap_or_default();
+    let name = shown.rsplit('/').next().unwrap_or(shown);
+    String::from_utf8_lossy(&record[record.len().saturating_sub(RECORD)..])
+        .lines()
+        .any(|line| line.contains("mcp__codeskim__read_file") && line.contains(name))
+}
+
+/// Notes what is stopped; nothing if it was before, or cannot be noted.
+fn note_once(memory: &Path, session: &str, what: &str) -> Option<()> {
+    fs::create_dir_all(memory).ok()?;
+    for old in fs::read_dir(memory).ok()?.flatten() {
+        let age = old.metadata().and_then(|metadata| metadata.modified()).ok().and_then(|then| SystemTime::now().duration_since(then).ok());
+        if age.is_some_and(|age| age > FORGOTTEN) {
+            let _ = fs::remove_file(old.path());
+        }
+    }
+    let name: String = session.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+    let path = memory.join(format!("{name}.stopped"));
+    let line = what.replace(['\n', '\r'], " ");
+    if fs::read_to_string(&path).unwrap_or_default().lines().any(|before| before == line) {
+        return None;
+    }
+    let mut file = fs::OpenOptions::new().append(true).create(true).open(path).ok()?;
+    writeln!(file, "{line}").ok()
+}

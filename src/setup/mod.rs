@@ -1,0 +1,144 @@
+//! `codeskim setup`: codeskim's entry in the configuration of a client, put in, brought up to date or taken out.
+//!
+//! [`clients`] knows where each client keeps what, [`edit`] changes the text. A change is shown before it is written, and the old file is kept.
+
+pub mod clients;
+pub mod edit;
+mod yaml;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use self::clients::{Client, Launch};
+use crate::error::{Error, Result, quote};
+
+/// What a new file of Continue's needs beside its servers.
+const CONTINUE: &str = "name: Local Config\nversion: 1.0.0\nschema: v1\n";
+
+/// A change of one file, not yet written.
+#[derive(Debug)]
+pub struct Change {
+    /// The file.
+    pub path: PathBuf,
+    /// Its text; none if there is no such file.
+    before: Option<String>,
+    after: String,
+}
+
+/// The change that sets a client up, in the configuration at `path`.
+///
+/// # Errors
+/// A configuration that cannot be read or is broken; it is left alone.
+pub fn add(client: Client, launch: &Launch, path: PathBuf) -> Result<Change> {
+    change(client, path, |text| {
+        let text = if text.is_empty() && client == Client::Continue { CONTINUE } else { text };
+        edit::with(text, client.format(), &client.entry(launch))
+    })
+}
+
+/// The change that takes codeskim out again.
+///
+/// # Errors
+/// As [`add`].
+pub fn remove(client: Client, path: PathBuf) -> Result<Change> {
+    change(client, path, |text| edit::without(text, client.format()))
+}
+
+/// The change that makes Claude Code ask codeskim before it reads, in its settings at `path`.
+///
+/// # Errors
+/// As [`add`].
+pub fn add_hook(launch: &Launch, path: PathBuf) -> Result<Change> {
+    let command = format!("'{}' {}", launch.command.replace('\'', r"'\''"), edit::HOOK);
+    change(Client::ClaudeCode, path, |text| edit::with_hook(text, &command))
+}
+
+/// The change that takes that hook out again.
+///
+/// # Errors
+/// As [`add`].
+pub fn remove_hook(path: PathBuf) -> Result<Change> {
+    change(Client::ClaudeCode, path, edit::without_hook)
+}
+
+fn change(client: Client, path: PathBuf, edit: impl Fn(&str) -> std::result::Result<String, String>) -> Result<Change> {
+    let before = read(&path)?;
+    let after = edit(before.as_deref().unwrap_or_default()).map_err(|problem| {
+        let name = quote(&path.display().to_string());
+        Error::bad_argument(format!(
+            "{name}, the configuration of {}, is left alone: {problem}. Mend it, or add codeskim by hand.",
+            client.title()
+        ))
+    })?;
+    Ok(Change { path, before, after })
+}
+
+/// The program that a client starts as codeskim, with its arguments; none if codeskim is not set up there.
+///
+/// # Errors
+/// A configuration that cannot be read or is broken.
+pub fn command(client: Client, path: &Path) -> Result<Option<Vec<String>>> {
+    let Some(text) = read(path)? else { return Ok(None) };
+    edit::command(&text, client.format())
+        .map_err(|problem| Error::bad_argument(format!("{}: {problem}.", quote(&path.display().to_string()))))
+}
+
+fn read(path: &Path) -> Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Unreadable { path: quote(&path.display().to_string()), source }),
+    }
+}
+
+impl Change {
+    /// Whether everything is as it should be already.
+    pub fn is_nothing(&self) -> bool {
+        self.before.as_deref().unwrap_or_default() == self.after
+    }
+
+    /// The change as people read it.
+    pub fn diff(&self) -> String {
+        let name = self.path.display().to_string();
+        let old = if self.before.is_some() { name.as_str() } else { "/dev/null" };
+        similar::TextDiff::from_lines(self.before.as_deref().unwrap_or_default(), &self.after).unified_diff().header(old, &name).to_string()
+    }
+
+    /// Writes the file, all of it or nothing, and says where the old one is kept.
+    ///
+    /// # Errors
+    /// A file that was changed since it was read, or cannot be written.
+    pub fn write(&self) -> Result<Option<PathBuf>> {
+        if read(&self.path)? != self.before {
+            let name = quote(&self.path.display().to_string());
+            return Err(Error::bad_argument(format!("{name} was changed by another program just now; set up again.")));
+        }
+        // A link to a file elsewhere stays one.
+        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        self.replace(&path).map_err(|error| {
+            Error::bad_argument(format!("{} could not be written ({error}); it is as it was.", quote(&path.display().to_string())))
+        })
+    }
+
+    fn replace(&self, path: &Path) -> io::Result<Option<PathBuf>> {
+        let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        std::fs::create_dir_all(directory)?;
+        let mut backup = None;
+        let new = tempfile::NamedTempFile::new_in(directory)?;
+        std::fs::write(new.path(), &self.after)?;
+        if self.before.is_some() {
+            let permissions = std::fs::metadata(path)?.permissions();
+            if permissions.readonly() {
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
+            }
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+            let kept = path.with_file_name(format!("{}.{now}.bak", path.file_name().unwrap_or_default().to_string_lossy()));
+            std::fs::copy(path, &kept)?;
+            std::fs::set_permissions(new.path(), permissions)?;
+            backup = Some(kept);
+        }
+        new.persist(path)?;
+        Ok(backup)
+    }
+}

@@ -1,0 +1,155 @@
+//! Changes of one item in a list of a YAML text. There is no writer of YAML that leaves the rest alone, so lines are put in and taken out, and
+//! the text is parsed before and after: only if it says exactly what it should is it used.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::clients::Value;
+use super::edit::{Entry, NAME};
+
+/// The text with the entry as an item of the list `key`, named codeskim.
+///
+/// # Errors
+/// Text that is no YAML, or whose list is written in a way that is not understood.
+pub fn with(text: &str, key: &str, entry: &Entry) -> Result<String, String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let item: Vec<String> =
+        std::iter::once(format!("- name: {NAME}")).chain(entry.iter().flat_map(|(name, value)| property(name, value))).collect();
+    let indented = |by: usize| item.iter().map(move |line| format!("{}{line}", " ".repeat(by))).collect::<Vec<_>>();
+    match find(&lines, key) {
+        None => {
+            lines.push(format!("{key}:"));
+            lines.extend(indented(2));
+        }
+        Some(List { head, items }) => {
+            let own = items.iter().find(|item| item.name.as_deref() == Some(NAME));
+            let (place, by) = match (own, items.last()) {
+                (Some(own), _) => (own.from..own.to, own.indent),
+                (None, Some(last)) => (last.to..last.to, last.indent),
+                (None, None) => (head + 1..head + 1, 2),
+            };
+            if items.is_empty() {
+                lines[head] = format!("{key}:");
+            }
+            lines.splice(place, indented(by));
+        }
+    }
+    checked(text, lines, key, Some(entry))
+}
+
+/// The text without that item.
+///
+/// # Errors
+/// As [`with`].
+pub fn without(text: &str, key: &str) -> Result<String, String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let Some(List { head, items }) = find(&lines, key) else { return parse(text).map(|_| text.to_owned()) };
+    let Some(own) = items.iter().find(|item| item.name.as_deref() == Some(NAME)) else { return parse(text).map(|_| text.to_owned()) };
+    lines.drain(own.from..own.to);
+    if items.len() == 1 {
+        lines[head] = format!("{key}: []");
+    }
+    checked(text, lines, key, None)
+}
+
+/// The item, if there is one.
+///
+/// # Errors
+/// Text that is no YAML.
+pub fn entry(text: &str, key: &str) -> Result<Option<Json>, String> {
+    let all = parse(text)?;
+    let items = all.get(key).and_then(Json::as_array);
+    Ok(items.and_then(|items| items.iter().find(|item| item["name"] == NAME)).cloned())
+}
+
+/// A block list in the text.
+struct List {
+    /// The line of its key.
+    head: usize,
+    items: Vec<Item>,
+}
+
+struct Item {
+    from: usize,
+    to: usize,
+    indent: usize,
+    name: Option<String>,
+}
+
+/// The list of a top-level key, as far as it is written as one item a block of lines.
+fn find(lines: &[String], key: &str) -> Option<List> {
+    let head = lines.iter().position(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))?;
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let says = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let mut items: Vec<Item> = Vec::new();
+    for (at, line) in lines.iter().enumerate().skip(head + 1).filter(|(_, line)| says(line)) {
+        let is_item = line.trim_start().starts_with("- ");
+        match items.last_mut() {
+            _ if indent(line) == 0 && !is_item => break,
+            Some(last) if indent(line) > last.indent => last.to = at + 1,
+            Some(last) if !is_item || indent(line) < last.indent => break,
+            _ if !is_item => break,
+            _ => items.push(Item { from: at, to: at + 1, indent: indent(line), name: None }),
+        }
+    }
+    for item in &mut items {
+        let own = parse(&lines[item.from..item.to].join("\n")).ok();
+        item.name = own.and_then(|own| own[0]["name"].as_str().map(str::to_owned));
+    }
+    Some(List { head, items })
+}
+
+/// A property of an item, on lines of its own.
+fn property(name: &str, value: &Value) -> Vec<String> {
+    match value {
+        Value::Text(text) => vec![format!("  {name}: {}", json!(text))],
+        Value::Flag(flag) => vec![format!("  {name}: {flag}")],
+        Value::List(texts) if texts.is_empty() => vec![format!("  {name}: []")],
+        Value::List(texts) => {
+            std::iter::once(format!("  {name}:")).chain(texts.iter().map(|text| format!("    - {}", json!(text)))).collect()
+        }
+    }
+}
+
+/// The new text, if all that it says beside the item is what the old one says.
+fn checked(old: &str, lines: Vec<String>, key: &str, entry: Option<&Entry>) -> Result<String, String> {
+    let new = lines.join("\n") + "\n";
+    let others = |mut all: Json| {
+        let items = all.get_mut(key).map(Json::take);
+        let items = items
+            .as_ref()
+            .and_then(Json::as_array)
+            .map(|items| items.iter().filter(|item| item["name"] != NAME).cloned().collect::<Vec<_>>());
+        if let Some(all) = all.as_object_mut() {
+            all.remove(key);
+        }
+        (all, items.unwrap_or_default())
+    };
+    let before = match parse(old)? {
+        Json::Null => Json::Object(Map::new()),
+        all => all,
+    };
+    let is_list = before.get(key).is_none_or(|items| items.is_array() || items.is_null());
+    let after = parse(&new).unwrap_or_default();
+    let wanted = entry.map(|entry| {
+        let text = |value: &Value| match value {
+            Value::Text(text) => json!(text),
+            Value::List(texts) => json!(texts),
+            Value::Flag(flag) => json!(flag),
+        };
+        let properties = entry.iter().map(|(name, value)| ((*name).to_owned(), text(value)));
+        Json::Object(std::iter::once(("name".to_owned(), json!(NAME))).chain(properties).collect())
+    });
+    let own = after.get(key).and_then(Json::as_array).and_then(|items| items.iter().find(|item| item["name"] == NAME)).cloned();
+    if is_list && own == wanted && others(before) == others(after) {
+        Ok(new)
+    } else {
+        Err(format!("its {key} are written in a way that is not understood"))
+    }
+}
+
+fn parse(text: &str) -> Result<Json, String> {
+    if text.trim().is_empty() {
+        return Ok(Json::Null);
+    }
+    serde_saphyr::from_str(text).map_err(|error| format!("it is not valid YAML ({})", error.to_string().lines().next().unwrap_or_default()))
+}

@@ -1,0 +1,257 @@
+//! `codeskim setup` and `codeskim doctor` on configurations as people have them: with comments, other servers, tabs, read-only and broken.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::common::BINARY;
+
+/// A client, its file below the user's directory, and what is in it before.
+const CONFIGURATIONS: &[(&str, &str, &str)] = &[
+    (
+        "claude-code",
+        ".claude.json",
+        "{\n  \"numStartups\": 41,\n  \"theme\": \"dark\",\n  \"projects\": {\n    \"/home/me/site\": { \"allowedTools\": [], \"mcpServers\": {} }\n  },\n  \
+         \"mcpServers\": {\n    \"github\": {\n      \"type\": \"http\",\n      \"url\": \"https://example.com/mcp\"\n    }\n  },\n  \"userID\": \"0f0f\"\n}\n",
+    ),
+    ("claude-desktop", ".config/Claude/claude_desktop_config.json", "{\"globalShortcut\": \"Ctrl+Space\"}"),
+    (
+        "codex",
+        ".codex/config.toml",
+        "# what I use\nmodel = \"gpt-6.1\"   # for now\napproval_policy = \"on-request\"\n\n[mcp_servers.docs]\ncommand = \"npx\"\nargs = [\"-y\", \"docs-mcp\"]\n\n\
+         [profiles.fast]\nmodel_reasoning_effort = \"low\"\n",
+    ),
+    (
+        "continue",
+        ".continue/config.yaml",
+        "name: Mine\nversion: 1.0.0\nschema: v1\n# local models\nmodels:\n  - name: Qwen\n    provider: ollama\n    model: qwen3:8b\nmcpServers:\n  # browses\n  - name: web\n    \
+         command: npx\n    args: [\"-y\", \"web-mcp\"]\ncontext:\n  - provider: diff\n",
+    ),
+    ("copilot", ".copilot/mcp-config.json", "{\n  \"mcpServers\": {}\n}\n"),
+    (
+        "cursor",
+        ".cursor/mcp.json",
+        "{\n\t\"mcpServers\": {\n\t\t\"db\": {\"command\": \"uvx\", \"args\": [\"db-mcp\"], \"env\": {\"URL\": \"x\"}}\n\t}\n}\n",
+    ),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        "{\n    \"security\": {\n        \"auth\": { \"selectedType\": \"oauth-personal\" }\n    },\n    \"ui\": { \"theme\": \"Atom One\" }\n}",
+    ),
+    (
+        "opencode",
+        ".config/opencode/opencode.jsonc",
+        "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  // the big one\n  \"model\": \"anthropic/claude\",\n  \"mcp\": {\n    \"web\": { \"type\": \"remote\", \"url\": \
+         \"https://example.com\" }, // mine\n  },\n}\n",
+    ),
+    ("openhands", ".openhands/mcp.json", "{\"mcpServers\": {\"fetch\": {\"command\": \"uvx\", \"args\": [\"mcp-server-fetch\"]}}}\n"),
+    ("qwen", ".qwen/settings.json", ""),
+    (
+        "vscode",
+        ".config/Code/User/mcp.json",
+        "{\r\n\t// servers for everything\r\n\t\"servers\": {\r\n\t\t\"play\": {\r\n\t\t\t\"command\": \"npx\",\r\n\t\t\t\"args\": [\r\n\t\t\t\t\"play-mcp\"\r\n\t\t\t]\r\n\t\t}\r\n\t},\r\n\t\"inputs\": []\r\n}\r\n",
+    ),
+    (
+        "zed",
+        ".config/zed/settings.json",
+        "// Zed settings\n//\n// To see all of Zed's default settings, run `zed: open default settings`\n{\n  \"vim_mode\": true,\n  /* fonts */\n  \"buffer_font_size\": 14,\n  \"languages\": {\n    \
+         \"Rust\": { \"tab_size\": 4, },\n  },\n}\n",
+    ),
+];
+
+/// A user's directory with one configuration in it, or none.
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn with(file: &str, text: &str) -> Self {
+        let home = Self(tempfile::tempdir().expect("a directory"));
+        std::fs::create_dir_all(home.path(file).parent().expect("a directory")).expect("created");
+        std::fs::write(home.path(file), text).expect("written");
+        home
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.0.path().join(file)
+    }
+
+    fn text(&self, file: &str) -> String {
+        std::fs::read_to_string(self.path(file)).expect("a file")
+    }
+
+    /// Status and all that was said, with this machine's paths named.
+    fn run(&self, arguments: &[&str]) -> (i32, String) {
+        let mut command = Command::new(BINARY);
+        for name in ["CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME"] {
+            command.env_remove(name);
+        }
+        let output =
+            command.args(arguments).env("HOME", self.0.path()).current_dir(self.0.path()).stdin(Stdio::null()).output().expect("it runs");
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code().expect("a status"), self.named(&String::from_utf8(said).expect("UTF-8")))
+    }
+
+    fn named(&self, text: &str) -> String {
+        let home = self.0.path().canonicalize().expect("a path");
+        let text =
+            text.replace(&home.display().to_string(), "~").replace(&self.0.path().display().to_string(), "~").replace(BINARY, "CODESKIM");
+        let long = |part: &str| part.len() == 10 && part.bytes().all(|byte| byte.is_ascii_digit());
+        text.split('.').map(|part| if long(part) { "TIME" } else { part }).collect::<Vec<_>>().join(".")
+    }
+
+    fn files(&self, file: &str) -> usize {
+        std::fs::read_dir(self.path(file).parent().expect("a directory")).expect("a directory").count()
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn every_client_is_set_up_and_put_back() {
+    let mut shown = String::new();
+    for (client, file, before) in CONFIGURATIONS {
+        let home = Home::with(file, before);
+        let (status, said) = home.run(&["setup", client, "--yes"]);
+        assert_eq!(status, 0, "{client}: {said}");
+        shown += &format!("== {client}\n{said}\n");
+        let files = home.files(file);
+        let after = home.text(file);
+        assert!(after.contains(BINARY), "{client}: {after}");
+        let (status, said) = home.run(&["setup", client, "--yes"]);
+        assert!(status == 0 && said.contains("already set up"), "{client}: {said}");
+        assert_eq!((home.text(file), home.files(file)), (after, files), "{client}: nothing more is done");
+        let (status, said) = home.run(&["doctor"]);
+        assert!(said.contains("starts CODESKIM") && status == 0, "{client}: {said}");
+        assert_eq!(home.run(&["setup", client, "--remove", "--yes"]).0, 0, "{client}");
+        let (back, was) = (home.text(file), *before);
+        let words = |text: &str| {
+            text.split(|c: char| c.is_whitespace() || "{}[],:".contains(c))
+                .filter(|word| !word.is_empty())
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let left: Vec<String> = words(&back).into_iter().filter(|word| !words(was).contains(word)).collect();
+        assert!(
+            left.iter().all(|word| ["mcpServers", "context_servers", "mcp", "name", "Local", "Config", "version", "1.0.0", "schema", "v1"]
+                .contains(&word.trim_matches('"'))),
+            "{client}: {left:?}"
+        );
+        assert!(words(was).iter().all(|word| words(&back).contains(word)), "{client}: {back}");
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn what_a_user_added_to_the_entry_stays() {
+    let home = Home::with(
+        ".cursor/mcp.json",
+        "{\"mcpServers\": {\"codeskim\": {\"command\": \"/old/codeskim\", \"env\": {\"CODESKIM_LOG\": \"info\"}, \"disabled\": true}}}",
+    );
+    assert_eq!(home.run(&["setup", "cursor", "--yes", "--keep", "generous", "--root", "."]).0, 0);
+    insta::assert_snapshot!(home.named(&home.text(".cursor/mcp.json")), @r#"
+    {"mcpServers": {"codeskim": {
+          "command": "CODESKIM",
+          "env": {"CODESKIM_LOG": "info"},
+          "disabled": true,
+          "args": ["--root", "~", "--keep", "generous"]
+        }}}
+    "#);
+}
+
+#[test]
+fn a_configuration_that_is_broken_or_protected_is_left_alone() {
+    let mut said = String::new();
+    let broken = [
+        ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {\"a\": {}"),
+        ("cursor", ".cursor/mcp.json", "[]"),
+        ("cursor", ".cursor/mcp.json", "{\"mcpServers\": [1]}"),
+        ("gemini", ".gemini/settings.json", "{'a': 1}"),
+        ("codex", ".codex/config.toml", "model = \n"),
+        ("codex", ".codex/config.toml", "mcp_servers = 3\n"),
+        ("continue", ".continue/config.yaml", "name: [\n"),
+        ("continue", ".continue/config.yaml", "mcpServers: {a: 1}\n"),
+    ];
+    for (client, file, text) in broken {
+        let home = Home::with(file, text);
+        let (status, why) = home.run(&["setup", client, "--yes"]);
+        assert_eq!((status, home.text(file).as_str(), home.files(file)), (2, text, 1), "{client}: {why}");
+        said += &why;
+    }
+    let home = Home::with(".cursor/mcp.json", "{}\n");
+    let mut permissions = std::fs::metadata(home.path(".cursor/mcp.json")).expect("a file").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(home.path(".cursor/mcp.json"), permissions).expect("read-only");
+    let (status, why) = home.run(&["setup", "cursor", "--yes"]);
+    assert_eq!((status, home.text(".cursor/mcp.json").as_str(), home.files(".cursor/mcp.json")), (2, "{}\n", 1));
+    said += why.lines().last().unwrap_or_default();
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn nothing_is_written_without_consent() {
+    let home = Home::with(".cursor/mcp.json", "{}\n");
+    let (status, said) = home.run(&["setup", "cursor"]);
+    assert_eq!((status, home.text(".cursor/mcp.json").as_str()), (2, "{}\n"), "{said}");
+    assert!(said.ends_with("codeskim: Nothing was written, as nobody can be asked here; give --yes to write it.\n"), "{said}");
+    let (status, said) = home.run(&["setup", "cursor", "--dry-run"]);
+    assert_eq!((status, home.text(".cursor/mcp.json").as_str()), (0, "{}\n"), "{said}");
+    assert_eq!(
+        home.run(&["setup", "copilot", "--project", "--yes"]).1,
+        "codeskim: Copilot CLI has no configuration of single projects; leave --project out.\n"
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_to_a_configuration_stays_one() {
+    let home = Home::with("dotfiles/mcp.json", "{}\n");
+    std::fs::create_dir_all(home.path(".cursor")).expect("created");
+    std::os::unix::fs::symlink(home.path("dotfiles/mcp.json"), home.path(".cursor/mcp.json")).expect("a link");
+    assert_eq!(home.run(&["setup", "cursor", "--yes"]).0, 0);
+    assert!(home.path(".cursor/mcp.json").is_symlink() && home.text("dotfiles/mcp.json").contains("codeskim"));
+}
+
+#[test]
+fn the_hook_is_put_beside_others_only_when_asked_and_taken_out_again() {
+    const SETTINGS: &str = ".claude/settings.json";
+    let before = "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      { \"matcher\": \"Bash\", \"hooks\": [{ \"type\": \"command\", \"command\": \"lint\" }] }\n    ]\n  }\n}\n";
+    let home = Home::with(SETTINGS, before);
+    assert_eq!(home.run(&["setup", "claude-code", "--yes"]).0, 0);
+    assert_eq!(home.text(SETTINGS), before);
+    assert_eq!(home.run(&["setup", "claude-code", "--hook", "--yes"]).0, 0);
+    insta::assert_snapshot!(home.named(&home.text(SETTINGS)), @r#"
+    {
+      "hooks": {
+        "PreToolUse": [
+          { "matcher": "Bash", "hooks": [{ "type": "command", "command": "lint" }] },
+          {
+            "matcher": "Read|Grep",
+            "hooks": [
+              {
+                "type": "command",
+                "command": "'CODESKIM' hook claude-code"
+              }
+            ]
+          }
+        ]
+      }
+    }
+    "#);
+    assert!(home.run(&["setup", "claude-code", "--hook", "--yes"]).1.contains("already set up"));
+    assert_eq!(home.run(&["setup", "claude-code", "--remove", "--yes"]).0, 0);
+    let left: serde_json::Value = serde_json::from_str(&home.text(SETTINGS)).expect("JSON");
+    assert_eq!(left, serde_json::from_str::<serde_json::Value>(before).expect("JSON"));
+    assert_eq!(home.run(&["setup", "cursor", "--hook"]).1, "codeskim: Only Claude Code has hooks that codeskim knows; leave --hook out.\n");
+}
+
+#[test]
+fn doctor_names_what_is_wrong() {
+    let home = Home::with(".cursor/mcp.json", "{\"mcpServers\": {\"codeskim\": {\"command\": \"/old/codeskim\"}}}");
+    std::fs::create_dir_all(home.path(".codex")).expect("created");
+    std::fs::write(home.path(".codex/config.toml"), "model = \n").expect("written");
+    let (status, said) = home.run(&["doctor"]);
+    assert_eq!(status, 1, "{said}");
+    let wrong: Vec<&str> = said.lines().filter(|line| line.starts_with('✗')).collect();
+    insta::assert_snapshot!(wrong.join("\n"), @r#"
+    ✗ Codex: "~/.codex/config.toml": it is not valid TOML (string values must be quoted, expected literal string).
+    ✗ Cursor: ~/.cursor/mcp.json starts "/old/codeskim", which does not start (No such file or directory (os error 2)); codeskim setup cursor mends it
+    "#);
+    assert!(said.contains("✓ a pruned read in "), "{said}");
+}

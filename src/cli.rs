@@ -1,5 +1,7 @@
 //! Commands and their arguments, turned into the same requests that the server makes.
 
+mod setup;
+
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Write};
 use std::net::SocketAddr;
@@ -8,9 +10,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::PossibleValue;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use codeskim::error::{Error, Result, quote};
 use codeskim::eval::{self, report};
+use codeskim::hook;
 use codeskim::hub;
 use codeskim::prune::Limits;
 use codeskim::prune_protocol::Pruner;
@@ -22,11 +26,14 @@ use codeskim::skim::fallback::Fallback;
 use codeskim::skim::remote::Remote;
 use codeskim::skim::swe_pruner::{Precision, SwePruner};
 use codeskim::skim::{Keep, Skimmer};
+use codeskim::tokens::cl100k;
 use codeskim::tools::{Call, Options, Output, Session, grep, head, prune, read_file, repo_map};
 use tokio_util::sync::CancellationToken;
 
 /// How long calls may take to end after the client has gone.
 const LAST_CALLS: Duration = Duration::from_millis(500);
+/// Seconds that a call to another server may take, unless another number is asked for.
+const REMOTE_TIMEOUT: u64 = 10;
 /// The exit status of a search without match, as of grep(1).
 const NOTHING_FOUND: u8 = 1;
 /// The exit status of every failure, as of grep(1).
@@ -67,7 +74,7 @@ struct Models {
     #[arg(long, value_name = "URL", global = true)]
     remote: Option<String>,
     /// Seconds that a call to it may take
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600), global = true)]
+    #[arg(long, value_name = "N", default_value_t = REMOTE_TIMEOUT, value_parser = clap::value_parser!(u64).range(1..=600), global = true)]
     remote_timeout: u64,
 }
 
@@ -182,9 +189,22 @@ enum Command {
         #[command(flatten)]
         focus: Focus,
     },
+    /// Put codeskim into the configuration of an agent: shows the change, asks, keeps the old file
+    Setup(setup::Setup),
+    /// Look whether all that an agent needs is there; exits with 1 if something is not
+    Doctor,
+    /// Answer an agent's hook on standard input
+    #[command(subcommand, hide = true)]
+    Hook(Hook),
     /// Manage the larger models
     #[command(subcommand)]
     Model(ModelCommand),
+}
+
+#[derive(Subcommand)]
+enum Hook {
+    /// Claude Code's PreToolUse
+    ClaudeCode,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -260,6 +280,30 @@ impl Models {
     }
 }
 
+impl Cli {
+    /// The options that were given, but for the roots, as a server is to get them.
+    fn options_of_server(&self) -> Vec<String> {
+        let Models { model, precision, remote, remote_timeout } = &self.models;
+        let named = |name: &str, given: Option<String>| given.map(|value| [format!("--{name}"), value]);
+        let unusual = |name: &str, value: String, usual: String| named(name, (value != usual).then_some(value));
+        let possible = |value: &dyn Fn() -> Option<PossibleValue>| value().map_or_else(String::new, |value| value.get_name().to_owned());
+        let whole = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone()).display().to_string();
+        [
+            unusual("keep", possible(&|| self.keep.to_possible_value()), possible(&|| Keep::default().to_possible_value())),
+            unusual("max-chars", self.max_chars.to_string(), Limits::default().most.to_string()),
+            named("budget", self.budget.map(|budget| budget.to_string())),
+            named("model", model.as_ref().map(whole)),
+            unusual("precision", possible(&|| precision.to_possible_value()), possible(&|| Precision::default().to_possible_value())),
+            named("remote", remote.clone()),
+            unusual("remote-timeout", remote_timeout.to_string(), REMOTE_TIMEOUT.to_string()),
+        ]
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect()
+    }
+}
+
 #[derive(Args)]
 struct Focus {
     /// Show only the lines that answer this question
@@ -303,6 +347,7 @@ fn fail(message: &str) -> ExitCode {
 }
 
 fn execute(cli: Cli) -> Result<Output> {
+    let (named_roots, options_of_server) = (cli.roots.clone(), cli.options_of_server());
     let roots = if cli.roots.is_empty() { vec![PathBuf::from(".")] } else { cli.roots };
     let shell = !matches!(cli.command, None | Some(Command::Serve { .. }));
     let shared = matches!(cli.command, Some(Command::Serve { http: Some(_) }));
@@ -337,11 +382,19 @@ fn execute(cli: Cli) -> Result<Output> {
                 max_tokens: Some(max_tokens),
                 prefix: Some(prefix).filter(|prefix| !prefix.is_empty()),
             };
-            let tokens = match_tokens_of.map(|path| read_text(&path)).transpose()?.map(|map| repomap::count(&map));
+            let tokens = match_tokens_of.map(|path| read_text(&path)).transpose()?.map(|map| cl100k(&map));
             let control = control.map(|ControlName::Random| repo_map::Control { seed, tokens });
             let mapped = repo_map::map(&session, &request, control, &call)?;
             let text = if json { serde_json::to_string_pretty(&mapped).expect("a map is JSON") + "\n" } else { mapped.map.text };
             Ok(Output { text, found: true })
+        }
+        Command::Setup(request) => setup::setup(&request, &named_roots, options_of_server),
+        Command::Doctor => setup::doctor(&session, &roots),
+        Command::Hook(Hook::ClaudeCode) => {
+            let event = io::read_to_string(io::stdin().lock()).unwrap_or_default();
+            let memory = dirs::state_dir().or_else(dirs::data_local_dir).map(|state| state.join("codeskim/hook"));
+            let answer = memory.and_then(|memory| hook::claude_code(&event, &memory));
+            Ok(Output { text: answer.map_or_else(String::new, |answer| answer + "\n"), found: true })
         }
         Command::Model(ModelCommand::Pull { name: model, endpoint, cache }) => {
             let directory = hub::pull(&hub::Request { model, endpoint, cache, progress: io::stderr().is_terminal() })?;

@@ -102,7 +102,7 @@ impl Error {
 }
 
 /// "1 match", "2 matches", "3 files".
-pub fn count(n: usize, what: &str) -> String {
+pub fn counted(n: usize, what: &str) -> String {
     let plural = if what.ends_with("ch") { "es" } else { "s" };
     format!("{n} {what}{}", if n == 1 { "" } else { plural })
 }

@@ -23,11 +23,14 @@
 
 pub mod error;
 pub mod eval;
+pub mod hook;
 pub mod hub;
 pub mod prune;
 pub mod prune_protocol;
 pub mod repomap;
 pub mod server;
+pub mod setup;
 pub mod skim;
+pub mod tokens;
 pub mod tools;
 pub mod workspace;

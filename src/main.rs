@@ -11,6 +11,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     limit_candle();
+    share_allocator();
     cli::run(cli::Cli::parse())
 }
 
@@ -25,4 +26,12 @@ fn limit_candle() {
             unsafe { std::env::set_var(name, value.to_string()) };
         }
     }
+}
+
+/// Gives tree-sitter the program's allocator: with libc's, a sixth of the time of a map of a hundred files went into getting memory.
+fn share_allocator() {
+    use libmimalloc_sys::{mi_calloc, mi_free, mi_malloc, mi_realloc};
+    let allocator = tree_sitter::Allocator { malloc: mi_malloc, calloc: mi_calloc, realloc: mi_realloc, free: mi_free };
+    // SAFETY: the four belong together, and nothing has been parsed yet. They return null only when there is no memory left, as libc's do.
+    unsafe { tree_sitter::set_allocator(Some(allocator)) };
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tree_sitter::Parser;
+use tree_sitter::{Node, Parser};
 
 /// A language with a grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,5 +198,26 @@ impl Language {
     /// Whether an empty block is an error, so that a gap has to be read as a statement.
     pub fn needs_statements(self) -> bool {
         self == Python
+    }
+}
+
+/// Visits a node and what is in it, in order and without recursion, telling each node's parent's kind; children are visited where `visit`
+/// says so.
+pub fn each_node<'tree>(root: Node<'tree>, mut visit: impl FnMut(Node<'tree>, Option<&'tree str>) -> bool) {
+    let mut cursor = root.walk();
+    let mut parents: Vec<&'tree str> = Vec::new();
+    loop {
+        let node = cursor.node();
+        let inside = visit(node, parents.last().copied());
+        if inside && cursor.goto_first_child() {
+            parents.push(node.kind());
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return;
+            }
+            parents.pop();
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::render::{LONGEST_LINE, MARKER, cut_line};
 use super::{Decision, Material, Piece, View, pieces};
-use crate::error::{count, shorten};
+use crate::error::{counted, shorten};
 use crate::skim::{LineScores, best_first};
 
 /// Files named in one gap; the rest are counted.
@@ -45,6 +45,8 @@ pub struct FileMatches {
     pub matches: usize,
     /// Whether the file turned out not to be text.
     pub binary: bool,
+    /// Whether there was no room for all lines of context.
+    pub clipped: bool,
 }
 
 /// Results of a search, in order of path.
@@ -101,7 +103,7 @@ impl FileMatches {
         let range = super::render::numbers(0, &(self.lines[lines.start].number - 1..self.lines[lines.end - 1].number));
         match matches {
             0 => format!("{MARKER} {range}\n"),
-            _ => format!("{MARKER} {range}: {}\n", count(matches, "match")),
+            _ => format!("{MARKER} {range}: {}\n", counted(matches, "match")),
         }
     }
 }
@@ -147,12 +149,13 @@ impl Results {
             Decision::Whole | Decision::Failed(_) => &all,
         };
         let whole = self.page(&all, most);
-        let whole_fits = whole.gaps == 0 && whole.length <= most;
+        let clipped = self.files.iter().any(|file| file.clipped);
+        let whole_fits = whole.gaps == 0 && !whole.full && !clipped;
         if matches!(decision, Decision::Whole) && failed == 0 && whole_fits {
             return whole.body;
         }
         let page = self.page(kept, room(most));
-        let (matches, files) = (count(self.matches(), "match"), count(self.files.len(), "file"));
+        let (matches, files) = (counted(self.matches(), "match"), counted(self.files.len(), "file"));
         let mut notes = match decision {
             Decision::Unanswered(_) => {
                 let seen = self.files.iter().flat_map(|file| &file.lines).filter(|line| line.is_match).count();
@@ -168,7 +171,10 @@ impl Results {
             notes.push_str(&format!(" The skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string())));
         }
         if failed > 0 {
-            notes.push_str(&format!(" {} could not be read as text.", count(failed, "file")));
+            notes.push_str(&format!(" {} could not be read as text.", counted(failed, "file")));
+        }
+        if page.gaps == 0 && page.full || clipped {
+            notes.push_str(" Not all of the context fits; ask for less of it.");
         }
         if page.gaps > 0 {
             let way = match whole_fits {
@@ -330,7 +336,7 @@ impl<'a> Page<'a> {
         }
         if seen < file.matches {
             self.full = true; // matches without text follow only where there was no more room for text
-            self.gap(&format!("{MARKER} {} more here\n", count(file.matches - seen, "match")));
+            self.gap(&format!("{MARKER} {} more here\n", counted(file.matches - seen, "match")));
         }
     }
 
@@ -356,7 +362,7 @@ impl<'a> Page<'a> {
             (false, more) => format!(": {} and {more} more", names.join(", ")),
         };
         let blank = if self.body.is_empty() { "" } else { "\n" };
-        self.gap(&format!("{blank}{MARKER} {} in {}{named}\n", count(matches, "match"), count(files.len(), "file")));
+        self.gap(&format!("{blank}{MARKER} {} in {}{named}\n", counted(matches, "match"), counted(files.len(), "file")));
     }
 }
 
@@ -366,7 +372,12 @@ mod tests {
 
     fn file(path: &str, lines: &[(usize, bool)]) -> FileMatches {
         let found = lines.iter().map(|(number, is_match)| FoundLine::new(*number, "text\n", *is_match, 0..0)).collect();
-        FileMatches { path: path.to_owned(), lines: found, matches: lines.iter().filter(|(_, is_match)| *is_match).count(), binary: false }
+        FileMatches {
+            path: path.to_owned(),
+            lines: found,
+            matches: lines.iter().filter(|(_, is_match)| *is_match).count(),
+            ..FileMatches::default()
+        }
     }
 
     #[test]
@@ -410,7 +421,7 @@ mod tests {
             path: "d/".repeat(1500) + &i.to_string(),
             lines: vec![FoundLine::new(1, &"x".repeat(9000), true, 0..1)],
             matches: 1,
-            binary: false,
+            ..FileMatches::default()
         };
         for files in [9, 10, 11, 60] {
             let results = Results::new((0..files).map(wide).collect());

@@ -14,8 +14,9 @@ use std::ops::Range;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shorten};
 use crate::skim::{Keep, LineScores, SkimError, Skimmer, skim_safely};
+use crate::tokens::o200k;
 
 /// Texts of fewer lines are never pruned.
 pub const SMALL: usize = 40;
@@ -25,8 +26,6 @@ pub const WORTHWHILE: f64 = 0.8;
 pub const LONGEST_SKIMMED: usize = 50_000;
 /// Tokens set aside for the header of a view, beside the name in it.
 const HEADER_TOKENS: usize = 60;
-/// Bytes of text whose tokens are counted at once.
-const COUNTED_AT_ONCE: usize = 100_000;
 /// Longest focus question, in characters.
 pub const LONGEST_QUESTION: usize = 2000;
 
@@ -80,6 +79,11 @@ pub fn pieces(kept: &[bool]) -> Vec<Piece> {
         .collect()
 }
 
+/// The left-out stretches alone.
+pub fn gaps(kept: &[bool]) -> Vec<Range<usize>> {
+    pieces(kept).into_iter().filter_map(|piece| if let Piece::Gap(gap) = piece { Some(gap) } else { None }).collect()
+}
+
 /// How much may be shown.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -100,20 +104,8 @@ impl Default for Limits {
 impl Limits {
     /// What may be shown beside a name in the header.
     pub fn beside(&self, name: &str) -> Self {
-        Self { tokens: self.tokens.map(|most| most.saturating_sub(tokens(name))), ..self.clone() }
+        Self { tokens: self.tokens.map(|most| most.saturating_sub(o200k(name))), ..self.clone() }
     }
-}
-
-/// o200k tokens of a text. A long one is counted in parts: the tokenizer gives up on a run of a million blanks, and a seam costs a token at most.
-pub fn tokens(text: &str) -> usize {
-    let (mut count, mut rest) = (0, text);
-    while !rest.is_empty() {
-        let end = (0..=COUNTED_AT_ONCE.min(rest.len())).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
-        let (part, after) = rest.split_at(end);
-        count += tiktoken_rs::o200k_base_singleton().encode_ordinary(part).len();
-        rest = after;
-    }
-    count
 }
 
 /// Something that can be shown in part.
@@ -170,8 +162,8 @@ pub fn decide(
     let lines = material.lines();
     let everything = vec![true; lines.len()];
     let whole = material.cost(&everything);
-    let within = |kept: &[bool]| limits.tokens.is_none_or(|most| tokens(&material.view(kept)) + HEADER_TOKENS <= most);
-    let fits = whole <= limits.most && within(&everything);
+    let within = |kept: &[bool], header: usize| limits.tokens.is_none_or(|most| o200k(&material.view(kept)) + header <= most);
+    let fits = whole <= limits.most && within(&everything, HEADER_TOKENS);
     if lines.len() < SMALL && fits {
         return Ok(Decision::Whole);
     }
@@ -186,6 +178,8 @@ pub fn decide(
             return Ok(Decision::Failed(error));
         }
     };
+    let header = HEADER_TOKENS + scores.note.as_deref().map_or(0, |note| o200k(&shorten(note)));
+    let within = |kept: &[bool]| within(kept, header);
     let worth = |kept: &[bool]| !fits || material.cost(kept) as f64 <= whole as f64 * WORTHWHILE;
     if scores.answer < scores.thresholds.answer {
         let kept = select::first_that_fit(material.outline(&scores), within);
@@ -214,15 +208,6 @@ mod tests {
     fn pieces_partition_the_text() {
         assert_eq!(pieces(&[true, false, false, true]), [Piece::Lines(0..1), Piece::Gap(1..3), Piece::Lines(3..4)]);
         assert!(pieces(&[]).is_empty());
-    }
-
-    #[test]
-    fn tokens_of_any_text_are_counted() {
-        assert_eq!((tokens(""), tokens("fn main() {}\n")), (0, 4));
-        assert!(tokens(&format!("a{}b", " ".repeat(1_200_000))) > 2);
-        let text = "let größe = 日本(🦀);\n".repeat(20_000);
-        let whole = tiktoken_rs::o200k_base_singleton().encode_ordinary(&text).len();
-        assert!(tokens(&text).abs_diff(whole) < 20);
     }
 
     #[test]

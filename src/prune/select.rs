@@ -65,9 +65,7 @@ pub fn is_structural(line: &str) -> bool {
 
 /// Keeps lines whose gap marker would cost as much as they do.
 pub fn fill_cheap_gaps(kept: &mut [bool], lines: &[&str]) {
-    let gaps: Vec<_> =
-        super::pieces(kept).into_iter().filter_map(|piece| if let super::Piece::Gap(gap) = piece { Some(gap) } else { None }).collect();
-    for gap in gaps {
+    for gap in super::gaps(kept) {
         let edge = gap.start == 0 || gap.end == lines.len();
         let blank = lines[gap.clone()].iter().all(|line| line.trim().is_empty());
         let cost: usize = lines[gap.clone()].iter().map(|line| line.trim().len() + 1).sum();

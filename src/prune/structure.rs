@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use tree_sitter::{Node, Tree, TreeCursor};
+use tree_sitter::{Node, Tree};
 
-use super::language::{Language, Role};
-use super::{Piece, pieces};
+use super::language::{Language, Role, each_node};
+use super::{Piece, gaps, pieces};
 
 /// A literal or text of so many lines is kept whole when any of its lines is.
 const SHORT: usize = 8;
@@ -149,8 +149,7 @@ pub fn repair(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]
             return kept.fill(true);
         }
         let at = view.origin[error.min(view.origin.len() - 1)];
-        let gaps = pieces(kept).into_iter().filter_map(|piece| if let Piece::Gap(gap) = piece { Some(gap) } else { None });
-        let (before, after): (Vec<_>, Vec<_>) = gaps.partition(|gap| gap.start <= at);
+        let (before, after): (Vec<_>, Vec<_>) = gaps(kept).into_iter().partition(|gap| gap.start <= at);
         let nearest = [before.last(), after.first()];
         nearest.into_iter().flatten().for_each(|gap| kept[gap.clone()].fill(true));
     }
@@ -205,8 +204,7 @@ impl Statements {
     fn new(language: Language, tree: &Tree) -> Self {
         let mut rows = HashSet::new();
         if language.needs_statements() {
-            let mut cursor = tree.walk();
-            each_node(&mut cursor, |node, parent| {
+            each_node(tree.root_node(), |node, parent| {
                 if matches!(parent, Some("block" | "module")) {
                     rows.insert(node.start_position().row);
                 }
@@ -221,29 +219,10 @@ impl Statements {
     }
 }
 
-/// Visits the tree in order without recursion, telling each node's parent's kind; children are visited where `visit` says so.
-fn each_node<'tree>(cursor: &mut TreeCursor<'tree>, mut visit: impl FnMut(Node<'tree>, Option<&'tree str>) -> bool) {
-    let mut parents: Vec<&'tree str> = Vec::new();
-    loop {
-        let node = cursor.node();
-        let inside = visit(node, parents.last().copied());
-        if inside && cursor.goto_first_child() {
-            parents.push(node.kind());
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return;
-            }
-            parents.pop();
-        }
-    }
-}
-
 /// The row of the first error.
 fn first_error(tree: &Tree) -> Option<usize> {
     let mut row = None;
-    each_node(&mut tree.walk(), |node, _| {
+    each_node(tree.root_node(), |node, _| {
         if row.is_none() && (node.is_error() || node.is_missing()) {
             row = Some(node.start_position().row);
         }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{Call, Output, Session, lenient_number, question};
-use crate::error::{Error, Result, count, quote};
+use crate::error::{Error, Result, counted, quote};
 use crate::prune::matches::{FileMatches, FoundLine, Results};
 use crate::prune::{Decision, decide};
 use crate::workspace::text::decode_lenient;
@@ -79,7 +79,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
             (0, Some(_)) => "the glob is matched against paths from the root",
             _ => "hidden and ignored files only where path names them",
         };
-        let text = format!("No match for {pattern} in {place} ({} searched{failed}; {hint}).\n", count(collected.searched, "file"));
+        let text = format!("No match for {pattern} in {place} ({} searched{failed}; {hint}).\n", counted(collected.searched, "file"));
         return Ok(Output { text, found: false });
     }
     let limits = &session.options.limits;
@@ -253,6 +253,7 @@ impl Matches<'_, '_> {
             room > 0
         };
         let far = lines.len() - lines.iter().rev().take_while(fits).count();
+        self.found.clipped |= far > 0;
         lines.into_iter().skip(far).for_each(|line| self.keep(line));
     }
 }
@@ -276,6 +277,8 @@ impl Sink for Matches<'_, '_> {
                 SinkContextKind::Before => self.before.push(line),
                 _ => self.keep(line),
             }
+        } else {
+            self.found.clipped = true;
         }
         Ok(true)
     }

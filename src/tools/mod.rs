@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::prune::code::Code;
 use crate::prune::render::{self, Page, Status};
 use crate::prune::{Decision, FocusQuestion, Limits, View, decide};
+use crate::repomap::repository::Memory;
 use crate::skim::Skimmer;
 use crate::skim::embedded::Embedded;
 use crate::workspace::Workspace;
@@ -31,6 +32,8 @@ pub struct Session {
     pub options: Options,
     /// Files that were read, and whether in full: where a map starts that is asked for without roots.
     read: Mutex<BTreeMap<String, bool>>,
+    /// What was parsed for maps.
+    parsed: Memory,
 }
 
 /// Limits and wording.
@@ -68,7 +71,13 @@ impl Session {
     /// # Errors
     /// A root that cannot be opened.
     pub fn new<P: AsRef<Path>>(roots: &[P], options: Options) -> Result<Self> {
-        Ok(Self { workspace: Workspace::open(roots)?, skimmer: Arc::new(Embedded::default()), options, read: Mutex::default() })
+        Ok(Self {
+            workspace: Workspace::open(roots)?,
+            skimmer: Arc::new(Embedded::default()),
+            options,
+            read: Mutex::default(),
+            parsed: Memory::default(),
+        })
     }
 
     /// The same with another skimmer.

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 
 use cap_fs_ext::OpenOptionsSyncExt;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use crate::error::{Error, Result, one_line, quote};
 
@@ -43,6 +43,23 @@ pub struct Location {
     root: usize,
     /// Path beneath it; empty for the root itself.
     relative: PathBuf,
+}
+
+impl Location {
+    /// Another path beneath the same root.
+    pub fn beside(&self, path: &str) -> Self {
+        Self { root: self.root, relative: PathBuf::from(path) }
+    }
+
+    /// The path beneath the root, with slashes.
+    pub fn path(&self) -> String {
+        self.relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+    }
+
+    /// Whether another place is beneath the same root.
+    pub fn same_root(&self, other: &Self) -> bool {
+        self.root == other.root
+    }
 }
 
 /// A regular file, open for reading.
@@ -162,16 +179,6 @@ impl Workspace {
         one_line(&path.display().to_string())
     }
 
-    /// Another path beneath the same root.
-    pub fn beside(&self, location: &Location, relative: &str) -> Location {
-        Location { root: location.root, relative: PathBuf::from(relative) }
-    }
-
-    /// The path beneath the root, with slashes.
-    pub fn relative(location: &Location) -> String {
-        location.relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
-    }
-
     /// A regular file by its path, without looking for another one where there is none.
     pub fn find(&self, path: &str) -> Option<Location> {
         self.candidates(path).ok()?.into_iter().find(|place| self.is_file(place))
@@ -179,17 +186,21 @@ impl Workspace {
 
     /// Whether there is a directory at a place, inside its root.
     pub fn is_directory_at(&self, location: &Location) -> bool {
-        self.roots[location.root].dir.metadata(&location.relative).is_ok_and(|metadata| metadata.is_dir())
-    }
-
-    /// Whether two places are beneath the same root.
-    pub fn same_root(&self, a: &Location, b: &Location) -> bool {
-        a.root == b.root
+        self.metadata(location).is_some_and(|metadata| metadata.is_dir())
     }
 
     /// Whether there is a regular file at a place, inside its root.
     pub fn is_file(&self, location: &Location) -> bool {
-        self.roots[location.root].dir.metadata(&location.relative).is_ok_and(|metadata| metadata.is_file())
+        self.metadata(location).is_some_and(|metadata| metadata.is_file())
+    }
+
+    /// Of what is at a place, if that is inside its root, through links as [`Self::open_location`] follows them.
+    fn metadata(&self, location: &Location) -> Option<Metadata> {
+        let root = &self.roots[location.root];
+        match root.dir.metadata(&location.relative) {
+            Err(error) if is_escape(&error) => root.dir.metadata(root.resolve(&location.relative)?).ok(),
+            found => found.ok(),
+        }
     }
 
     /// The path on the file system; only for listing directories, never for opening a file.

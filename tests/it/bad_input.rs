@@ -152,14 +152,22 @@ fn commands_fail_with_the_same_sentences_and_status_2() {
 #[tokio::test]
 async fn no_nesting_overflows_the_stack() {
     let directory = tempfile::tempdir().expect("a directory");
-    for (name, open, inside, close) in
-        [("a.c", "#if A\n", "int x;\n", "#endif\n"), ("b.rs", "mod m {\n", "fn f() {}\n", "}\n"), ("c.cpp", "{\n", ";\n", "}\n")]
-    {
-        std::fs::write(directory.path().join(name), [&open.repeat(5000), inside, &close.repeat(5000)].concat()).expect("a file");
+    for (name, open, inside, close) in [
+        ("a.c", "#if A\n", "int x;\n", "#endif\n"),
+        ("b.rs", "mod m {\n", "fn f() {}\n", "}\n"),
+        ("c.cpp", "{\n", ";\n", "}\n"),
+        ("d.cpp", "namespace n {\n", "int x;\n", "}\n"),
+        ("e.rs", "{", "a", "}"),
+    ] {
+        let start = if name == "e.rs" { "use " } else { "" };
+        std::fs::write(directory.path().join(name), [start, &open.repeat(5000), inside, &close.repeat(5000), ";\n"].concat())
+            .expect("a file");
         let client = Client::start(directory.path(), eras()[0].clone()).await;
         for question in ["Which colours does the payment form's button have?", "Where is x declared, or f defined?"] {
             let answer = client.call("read_file", json!({ "path": name, "context_focus_question": question })).await;
             assert!(!answer.is_error && !answer.text.is_empty(), "{name}: {}", answer.text);
         }
+        let map = client.call("repo_map", json!({ "roots": [name] })).await;
+        assert!(!map.is_error, "{name}: {}", map.text);
     }
 }

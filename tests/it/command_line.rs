@@ -87,4 +87,6 @@ fn context_never_hides_its_match() {
     std::fs::write(directory.path().join("a.txt"), long).expect("a file");
     let printed = codeskim(directory.path(), &["grep", "needle", "-C", "20"]);
     assert!(printed.stdout.contains("\n31:30 needle\n"), "{:.300}", printed.stdout);
+    let header = printed.stdout.lines().next().expect("a header");
+    assert_eq!(header, "\"needle\": 1 of 1 match, in 1 of 1 file. Not all of the context fits; ask for less of it.");
 }

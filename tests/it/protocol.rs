@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use rmcp::model::GetPromptRequestParams;
 use serde_json::{Value, json};
 
 use crate::common::{BINARY, Client, REPOSITORY, eras};
@@ -49,6 +50,27 @@ fn the_committed_schemas_are_those_served_and_cost_little() {
     let tokens = tiktoken_rs::o200k_base().expect("o200k").encode_ordinary(&list).len();
     println!("tools/list costs {tokens} o200k tokens");
     assert!(tokens <= BUDGET, "{tokens} tokens");
+}
+
+/// Tokens of what an agent is told of reading, at most: it pays for them on every turn.
+const TEMPLATE: usize = 300;
+
+#[tokio::test]
+async fn what_agents_are_told_of_reading_is_served_and_short() {
+    let client = Client::start(Path::new(REPOSITORY), eras()[1].clone()).await;
+    let get = async |agent: &str| {
+        let Value::Object(arguments) = json!({ "agent": agent }) else { unreachable!() };
+        client.0.get_prompt(GetPromptRequestParams::new("reading").with_arguments(arguments)).await
+    };
+    for agent in ["generic", "claude-code", "openhands", "shell"] {
+        let text = std::fs::read_to_string(Path::new(REPOSITORY).join(format!("prompts/{agent}.md"))).expect("a template");
+        let served = get(agent).await.expect("a prompt").messages[0].content.as_text().expect("text").text.clone();
+        assert_eq!(served, text);
+        let tokens = codeskim::tokens::o200k(&text);
+        println!("prompts/{agent}.md costs {tokens} o200k tokens");
+        assert!(tokens <= TEMPLATE, "{agent}: {tokens}");
+    }
+    assert!(get("emacs").await.expect_err("no such agent").to_string().contains("nothing for the agent \"emacs\""));
 }
 
 /// A server spoken to line by line, for what a well-behaved client cannot do.

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -15,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use axum::{Json, Router};
+use http_body_util::BodyExt;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
@@ -30,6 +32,8 @@ use crate::skim::{SkimError, protocol};
 
 /// Longest request, in bytes.
 const LARGEST_REQUEST: usize = 16 << 20;
+/// As much of a request that is refused is read before the answer is sent.
+const LINGER: usize = 4 * LARGEST_REQUEST;
 /// Requests that wait for their turn; more are turned away.
 const QUEUE: usize = 32;
 /// How long a request's body may take to come, as it has its place meanwhile.
@@ -111,28 +115,41 @@ fn detail(status: StatusCode, detail: impl Into<String>) -> Response {
     (status, Json(json!({ "detail": detail.into() }))).into_response()
 }
 
-/// Turns away who may not ask, and more than can wait, before their bodies are read; then bodies that are too long or do not come.
+/// Turns away who may not ask, and more than can wait, before their bodies are kept; then bodies that are too long or do not come.
 async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
-    if let Some(refusal) = gate.refusal(request.headers()) {
-        return refusal;
-    }
-    let Ok(_admitted) = gate.admitted.try_acquire() else { return busy() };
     let (parts, body) = request.into_parts();
-    let body = match tokio::time::timeout(BODY, axum::body::to_bytes(body, LARGEST_REQUEST)).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(error)) => return unread(&error),
-        Err(_) => return detail(StatusCode::REQUEST_TIMEOUT, "The request's body did not come in time."),
+    let admitted = match gate.refusal(&parts.headers) {
+        Some(refusal) => Err(refusal),
+        None => gate.admitted.try_acquire().map_err(|_| busy()),
     };
-    next.run(Request::from_parts(parts, body.into())).await
+    let most = if admitted.is_ok() { LARGEST_REQUEST } else { 0 };
+    let read = tokio::time::timeout(BODY, read(body, most)).await;
+    let _admitted = match admitted {
+        Ok(admitted) => admitted,
+        Err(refusal) => return refusal,
+    };
+    match read {
+        Ok(Ok(Some(body))) => next.run(Request::from_parts(parts, body.into())).await,
+        Ok(Ok(None)) => detail(StatusCode::PAYLOAD_TOO_LARGE, format!("The request has more than {} MB.", LARGEST_REQUEST >> 20)),
+        Ok(Err(_)) => detail(StatusCode::BAD_REQUEST, "The request's body broke off."),
+        Err(_) => detail(StatusCode::REQUEST_TIMEOUT, "The request's body did not come in time."),
+    }
 }
 
-/// What is said of a body that could not be read.
-fn unread(error: &axum::Error) -> Response {
-    let too_long = std::error::Error::source(error).is_some_and(|source| source.is::<http_body_util::LengthLimitError>());
-    match too_long {
-        true => detail(StatusCode::PAYLOAD_TOO_LARGE, format!("The request has more than {} MB.", LARGEST_REQUEST >> 20)),
-        false => detail(StatusCode::BAD_REQUEST, "The request's body broke off."),
+/// A body of up to `most` bytes; none if it is longer. The rest of a longer one is read and dropped, up to [`LINGER`] bytes, because a client
+/// that is still sending when the connection closes sees a broken pipe and never the answer.
+async fn read(mut body: Body, most: usize) -> Result<Option<Vec<u8>>, axum::Error> {
+    let (mut kept, mut length) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        length += data.len();
+        match length {
+            length if length <= most => kept.extend_from_slice(&data),
+            length if length > LINGER => break,
+            _ => kept = Vec::new(),
+        }
     }
+    Ok((length <= most).then_some(kept))
 }
 
 impl Gate {

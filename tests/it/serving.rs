@@ -139,8 +139,9 @@ fn only_this_machine_is_served_unless_there_is_a_token() {
     insta::assert_snapshot!(refused.stderr, @"codeskim: 0.0.0.0:0 can be reached by others: set CODESKIM_TOKEN to the token that clients are to send, or serve 127.0.0.1.");
     let served = serve(&["--http", "0.0.0.0:0"], Some("s3cret"));
     let (url, body) = (format!("{}/prune", served.base), json!({ "query": "why?", "code": "x" }));
+    let long = json!({ "query": "why?", "code": "x".repeat(17 << 20) });
     for wrong in [vec![], vec![("Authorization", "Bearer s3cre")], vec![("Authorization", "s3cret")]] {
-        assert_eq!(post(&url, &wrong, &body).0, 401);
+        assert_eq!((post(&url, &wrong, &body).0, post(&url, &wrong, &long).0), (401, 401));
     }
     assert_eq!(post(&url, &[("Authorization", "Bearer s3cret")], &body).0, 200);
     assert_eq!(agent().get(format!("{}/health", served.base)).call().expect("an answer").status(), 200);

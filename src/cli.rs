@@ -1,5 +1,6 @@
 //! Commands and their arguments, turned into the same requests that the server makes.
 
+mod serve;
 mod setup;
 
 use std::fs::File;
@@ -13,13 +14,14 @@ use std::time::{Duration, Instant};
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use codeskim::error::{Error, Result, quote};
-use codeskim::eval::{self, report};
+use codeskim::eval;
 use codeskim::hook;
 use codeskim::hub;
+use codeskim::ledger::{self, Ledger};
 use codeskim::prune::Limits;
 use codeskim::prune_protocol::Pruner;
 use codeskim::repomap;
-use codeskim::server::{Server, http};
+use codeskim::server::http;
 use codeskim::skim::bm25::Bm25;
 use codeskim::skim::embedded::Embedded;
 use codeskim::skim::fallback::Fallback;
@@ -28,10 +30,7 @@ use codeskim::skim::swe_pruner::{Precision, SwePruner};
 use codeskim::skim::{Keep, Skimmer};
 use codeskim::tokens::cl100k;
 use codeskim::tools::{Call, Options, Output, Session, grep, head, prune, read_file, repo_map};
-use tokio_util::sync::CancellationToken;
 
-/// How long calls may take to end after the client has gone.
-const LAST_CALLS: Duration = Duration::from_millis(500);
 /// Seconds that a call to another server may take, unless another number is asked for.
 const REMOTE_TIMEOUT: u64 = 10;
 /// The exit status of a search without match, as of grep(1).
@@ -59,6 +58,22 @@ pub struct Cli {
     keep: Keep,
     #[command(flatten)]
     models: Models,
+    #[command(flatten)]
+    accounts: Accounts,
+}
+
+/// What is noted of each call.
+#[derive(Args)]
+struct Accounts {
+    /// Return whole texts, and note what pruned ones would save (see `codeskim stats`)
+    #[arg(long, global = true)]
+    observe: bool,
+    /// Note nothing of what is read
+    #[arg(long, env = "CODESKIM_NO_LEDGER", conflicts_with_all = ["observe", "ledger_questions"], global = true)]
+    no_ledger: bool,
+    /// Note the questions too
+    #[arg(long, global = true)]
+    ledger_questions: bool,
 }
 
 /// What scores lines, where it is not the model inside the binary.
@@ -191,11 +206,23 @@ enum Command {
     },
     /// Put codeskim into the configuration of an agent: shows the change, asks, keeps the old file
     Setup(setup::Setup),
+    /// Show what was saved, by tool, project and day
+    Stats {
+        /// Only the last days, today included
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=36500))]
+        days: Option<u64>,
+        /// Print the figures as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Look whether all that an agent needs is there; exits with 1 if something is not
     Doctor,
     /// Answer an agent's hook on standard input
     #[command(subcommand, hide = true)]
     Hook(Hook),
+    /// Write what another process of this program hands over into the ledger
+    #[command(hide = true)]
+    Note,
     /// Manage the larger models
     #[command(subcommand)]
     Model(ModelCommand),
@@ -280,12 +307,109 @@ impl Models {
     }
 }
 
+/// A note for the ledger, but for the result.
+struct Note {
+    tool: &'static str,
+    question: Option<String>,
+    settings: ledger::Settings,
+}
+
+impl Note {
+    fn hand_over(&self, output: &Output) {
+        let note = |own: PathBuf| {
+            let mut command = std::process::Command::new(own);
+            ledger::hand_over(command.arg("note"), &self.settings, self.tool, self.question.as_deref(), output)
+        };
+        if let Err(error) = std::env::current_exe().and_then(note) {
+            tracing::warn!(%error, "the ledger could not be written");
+        }
+    }
+}
+
+/// Who reads the results.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readers {
+    /// One agent, over MCP.
+    Agent,
+    /// Several, over HTTP.
+    Several,
+    /// Someone at a shell.
+    Shell,
+}
+
+impl Command {
+    /// The tool that the command calls.
+    fn tool(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Read { .. } => "read",
+            Self::Head { .. } => "head",
+            Self::Grep { .. } => "grep",
+            Self::Prune { .. } => "prune",
+            Self::Map { report: None, .. } => "map",
+            _ => return None,
+        })
+    }
+
+    fn question(&self) -> Option<&String> {
+        match self {
+            Self::Read { focus, .. } | Self::Head { focus, .. } | Self::Grep { focus, .. } | Self::Map { focus, .. } => {
+                focus.focus.as_ref()
+            }
+            Self::Prune { focus, .. } => Some(focus),
+            _ => None,
+        }
+    }
+}
+
 impl Cli {
+    fn roots(&self) -> Vec<PathBuf> {
+        if self.roots.is_empty() { vec![PathBuf::from(".")] } else { self.roots.clone() }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { most: self.max_chars, tokens: self.budget, keep: self.keep }
+    }
+
+    /// The session that is asked for, and the published pruner in it if there is one.
+    fn session(&self, readers: Readers) -> Result<(Session, Option<Arc<SwePruner>>)> {
+        let options = Options {
+            limits: self.limits(),
+            shell: readers == Readers::Shell,
+            shared: readers == Readers::Several,
+            observe: self.accounts.observe,
+        };
+        let session = Session::new(&self.roots(), options)?;
+        if self.models.model.is_some() && self.models.remote.is_some() {
+            return Err(Error::bad_argument("--model and --remote both say what scores lines; give one of them."));
+        }
+        let published = self.models.published(readers == Readers::Shell)?;
+        let skimmer = match (&published, self.models.server()?) {
+            (Some(model), _) => Fallback::new(Arc::clone(model) as Arc<dyn Skimmer>),
+            (None, Some(server)) => Fallback::new(server),
+            (None, None) => return Ok((session, None)),
+        };
+        Ok((session.with_skimmer(Arc::new(skimmer)), published))
+    }
+
+    /// Where calls are noted. A server over HTTP keeps no ledger, as it cannot tell its readers apart.
+    fn ledger(&self) -> Option<ledger::Settings> {
+        let path = ledger::place().filter(|_| !self.accounts.no_ledger)?;
+        let project = self.roots().first()?.canonicalize().ok()?.display().to_string();
+        Some(ledger::Settings { path, project, questions: self.accounts.ledger_questions })
+    }
+
+    /// What is to be noted of this command, if it calls a tool.
+    fn note(&self) -> Option<Note> {
+        let command = self.command.as_ref()?;
+        Some(Note { tool: command.tool()?, question: command.question().cloned(), settings: self.ledger()? })
+    }
+
     /// The options that were given, but for the roots, as a server is to get them.
     fn options_of_server(&self) -> Vec<String> {
         let Models { model, precision, remote, remote_timeout } = &self.models;
         let named = |name: &str, given: Option<String>| given.map(|value| [format!("--{name}"), value]);
         let unusual = |name: &str, value: String, usual: String| named(name, (value != usual).then_some(value));
+        let set = |name: &str, given: bool| given.then(|| format!("--{name}"));
         let possible = |value: &dyn Fn() -> Option<PossibleValue>| value().map_or_else(String::new, |value| value.get_name().to_owned());
         let whole = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone()).display().to_string();
         [
@@ -300,6 +424,9 @@ impl Cli {
         .into_iter()
         .flatten()
         .flatten()
+        .chain(set("observe", self.accounts.observe))
+        .chain(set("no-ledger", self.accounts.no_ledger))
+        .chain(set("ledger-questions", self.accounts.ledger_questions))
         .collect()
     }
 }
@@ -328,16 +455,27 @@ fn lines(text: &str) -> std::result::Result<(usize, Option<usize>), String> {
 pub fn run(cli: Cli) -> ExitCode {
     let filter = tracing_subscriber::EnvFilter::try_from_env("CODESKIM_LOG").unwrap_or_else(|_| "warn".into());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
+    let note = cli.note();
     match execute(cli) {
-        Ok(Output { text, found: true }) => match io::stdout().lock().write_all(text.as_bytes()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => fail(&format!("The result could not be written: {error}.")),
-            _ => ExitCode::SUCCESS,
-        },
-        Ok(Output { text, found: false }) => {
-            let _ = io::stderr().lock().write_all(text.as_bytes());
-            ExitCode::from(NOTHING_FOUND)
+        Ok(output) => {
+            let status = print(&output);
+            if let Some(note) = note {
+                note.hand_over(&output);
+            }
+            status
         }
         Err(error) => fail(&error.to_string()),
+    }
+}
+
+fn print(output: &Output) -> ExitCode {
+    if !output.found {
+        let _ = io::stderr().lock().write_all(output.text.as_bytes());
+        return ExitCode::from(NOTHING_FOUND);
+    }
+    match io::stdout().lock().write_all(output.text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => fail(&format!("The result could not be written: {error}.")),
+        _ => ExitCode::SUCCESS,
     }
 }
 
@@ -346,66 +484,51 @@ fn fail(message: &str) -> ExitCode {
     ExitCode::from(FAILED)
 }
 
-fn execute(cli: Cli) -> Result<Output> {
-    let (named_roots, options_of_server) = (cli.roots.clone(), cli.options_of_server());
-    let roots = if cli.roots.is_empty() { vec![PathBuf::from(".")] } else { cli.roots };
-    let shell = !matches!(cli.command, None | Some(Command::Serve { .. }));
-    let shared = matches!(cli.command, Some(Command::Serve { http: Some(_) }));
-    let limits = Limits { most: cli.max_chars, tokens: cli.budget, keep: cli.keep };
-    let session = Session::new(&roots, Options { limits: limits.clone(), shell, shared })?;
-    if cli.models.model.is_some() && cli.models.remote.is_some() {
-        return Err(Error::bad_argument("--model and --remote both say what scores lines; give one of them."));
-    }
-    let published = cli.models.published(shell)?;
-    let session = match (&published, cli.models.server()?) {
-        (Some(model), _) => session.with_skimmer(Arc::new(Fallback::new(Arc::clone(model) as Arc<dyn Skimmer>))),
-        (None, Some(server)) => session.with_skimmer(Arc::new(Fallback::new(server))),
-        (None, None) => session,
-    };
-    let call = Call::default();
-    match cli.command.unwrap_or(Command::Serve { http: None }) {
-        Command::Serve { http: None } => serve(session),
+fn execute(mut cli: Cli) -> Result<Output> {
+    match cli.command.take().unwrap_or(Command::Serve { http: None }) {
+        Command::Serve { http: None } => serve::stdio(cli.session(Readers::Agent)?.0, cli.ledger().map(Ledger::open)),
         Command::Serve { http: Some(address) } => {
+            let (session, published) = cli.session(Readers::Several)?;
             let lines = Pruner::Lines(Arc::clone(&session.skimmer));
-            serve_http(session, published.map_or(lines, Pruner::Tokens), address)
+            serve::over_http(session, published.map_or(lines, Pruner::Tokens), address)
         }
         Command::Map { report: Some(tasks), max_tokens, prefix, .. } => {
-            let text = report_maps(&tasks, max_tokens, Some(prefix).filter(|prefix| !prefix.is_empty()), &limits)?;
-            Ok(Output { text, found: true })
+            report_maps(&tasks, max_tokens, Some(prefix).filter(|prefix| !prefix.is_empty()), &cli.limits()).map(Output::new)
         }
-        Command::Map { files, json, task, prefix, max_tokens, control, seed, match_tokens_of, focus, report: None } => {
-            let task = task.map(|path| read_text(&path)).transpose()?;
-            let request = repo_map::Request {
-                roots: (!files.is_empty()).then_some(files),
-                task,
-                context_focus_question: focus.focus,
-                max_tokens: Some(max_tokens),
-                prefix: Some(prefix).filter(|prefix| !prefix.is_empty()),
-            };
-            let tokens = match_tokens_of.map(|path| read_text(&path)).transpose()?.map(|map| cl100k(&map));
-            let control = control.map(|ControlName::Random| repo_map::Control { seed, tokens });
-            let mapped = repo_map::map(&session, &request, control, &call)?;
-            let text = if json { serde_json::to_string_pretty(&mapped).expect("a map is JSON") + "\n" } else { mapped.map.text };
-            Ok(Output { text, found: true })
-        }
-        Command::Setup(request) => setup::setup(&request, &named_roots, options_of_server),
-        Command::Doctor => setup::doctor(&session, &roots),
+        Command::Setup(request) => setup::setup(&request, &cli.roots, cli.options_of_server()),
+        Command::Doctor => setup::doctor(&cli.session(Readers::Shell)?.0, &cli.roots()),
+        Command::Stats { days, json } => show_stats(days, json),
         Command::Hook(Hook::ClaudeCode) => {
             let event = io::read_to_string(io::stdin().lock()).unwrap_or_default();
             let memory = dirs::state_dir().or_else(dirs::data_local_dir).map(|state| state.join("codeskim/hook"));
             let answer = memory.and_then(|memory| hook::claude_code(&event, &memory));
-            Ok(Output { text: answer.map_or_else(String::new, |answer| answer + "\n"), found: true })
+            Ok(Output::new(answer.map_or_else(String::new, |answer| answer + "\n")))
         }
         Command::Model(ModelCommand::Pull { name: model, endpoint, cache }) => {
             let directory = hub::pull(&hub::Request { model, endpoint, cache, progress: io::stderr().is_terminal() })?;
-            Ok(Output { text: format!("{}\n", directory.display()), found: true })
+            Ok(Output::new(format!("{}\n", directory.display())))
         }
+        Command::Eval { labels, skimmer, baseline, json, examples } => {
+            measure(&labels, skimmer, &baseline, json, examples, &cli.limits(), &cli.models)
+        }
+        Command::Note => {
+            ledger::take_over(io::stdin().lock()).map_err(|error| Error::bad_argument(format!("Nothing was noted: {error}.")))?;
+            Ok(Output::new(""))
+        }
+        command => call(command, &cli.session(Readers::Shell)?.0),
+    }
+}
+
+/// Calls a tool from a shell.
+fn call(command: Command, session: &Session) -> Result<Output> {
+    let call = Call::default();
+    match command {
         Command::Read { file, lines, focus } => {
             let (start_line, end_line) = lines.map_or((None, None), |(from, to)| (Some(from), to));
-            read_file::run(&session, &read_file::Request { path: file, start_line, end_line, context_focus_question: focus.focus }, &call)
+            read_file::run(session, &read_file::Request { path: file, start_line, end_line, context_focus_question: focus.focus }, &call)
         }
         Command::Head { file, lines, focus } => {
-            head::run(&session, &head::Request { path: file, lines: Some(lines), context_focus_question: focus.focus }, &call)
+            head::run(session, &head::Request { path: file, lines: Some(lines), context_focus_question: focus.focus }, &call)
         }
         Command::Grep { pattern, path, glob, context, ignore_case, literal, focus } => {
             let request = grep::Request {
@@ -417,13 +540,40 @@ fn execute(cli: Cli) -> Result<Output> {
                 literal: Some(literal),
                 context_focus_question: focus.focus,
             };
-            grep::run(&session, &request, &call)
+            grep::run(session, &request, &call)
         }
-        Command::Prune { focus, name } => prune::run(&session, prune::Request { name, input: io::stdin().lock(), focus }, &call),
-        Command::Eval { labels, skimmer, baseline, json, examples } => {
-            measure(&labels, skimmer, &baseline, json, examples, &limits, &cli.models)
+        Command::Prune { focus, name } => prune::run(session, prune::Request { name, input: io::stdin().lock(), focus }, &call),
+        Command::Map { files, json, task, prefix, max_tokens, control, seed, match_tokens_of, focus, report: _ } => {
+            let task = task.map(|path| read_text(&path)).transpose()?;
+            let request = repo_map::Request {
+                roots: (!files.is_empty()).then_some(files),
+                task,
+                context_focus_question: focus.focus,
+                max_tokens: Some(max_tokens),
+                prefix: Some(prefix).filter(|prefix| !prefix.is_empty()),
+            };
+            let tokens = match_tokens_of.map(|path| read_text(&path)).transpose()?.map(|map| cl100k(&map));
+            let control = control.map(|ControlName::Random| repo_map::Control { seed, tokens });
+            let mapped = repo_map::map(session, &request, control, &call)?;
+            Ok(Output::extra(if json { serde_json::to_string_pretty(&mapped).expect("a map is JSON") + "\n" } else { mapped.map.text }))
         }
+        _ => unreachable!("the other commands call no tool"),
     }
+}
+
+/// What was saved, as text or JSON.
+fn show_stats(days: Option<u64>, json: bool) -> Result<Output> {
+    let place = ledger::place().ok_or_else(|| Error::bad_argument("There is no directory for a ledger; set HOME."))?;
+    let mut entries = ledger::read(&place).map_err(|source| Error::Unreadable { path: quote(&place.display().to_string()), source })?;
+    if let Some(days) = days {
+        ledger::stats::keep_days(&mut entries, days);
+    }
+    if entries.is_empty() && !json {
+        return Ok(Output::new(format!("Nothing is in the ledger yet; it will be {}.\n", place.display())));
+    }
+    let stats = ledger::stats::stats(&entries);
+    let text = if json { serde_json::to_string_pretty(&stats).expect("figures are JSON") + "\n" } else { ledger::report::render(&stats) };
+    Ok(Output::new(text))
 }
 
 /// A task to be mapped.
@@ -446,7 +596,7 @@ fn report_maps(tasks: &Path, max_tokens: usize, prefix: Option<String>, limits: 
         let began = Instant::now();
         let request =
             repo_map::Request { task: Some(task.task), max_tokens: Some(max_tokens), prefix: prefix.clone(), ..Default::default() };
-        let mapped = Session::new(&[&task.repository], Options { limits: limits.clone(), shell: true, shared: false })
+        let mapped = Session::new(&[&task.repository], Options { limits: limits.clone(), shell: true, ..Options::default() })
             .and_then(|session| repo_map::map(&session, &request, None, &Call::default()));
         let time = began.elapsed().as_millis().to_string();
         let repository = task.repository.display().to_string();
@@ -490,7 +640,7 @@ fn measure(
         let model = skimmer.create(models)?;
         model.warm_up();
         let outcomes = records.iter().map(|record| eval::run(record, model.as_ref(), limits)).collect::<Result<Vec<_>>>()?;
-        measured.push((report::Report::new(skimmer.title(), &records, &outcomes), outcomes));
+        measured.push((eval::report::Report::new(skimmer.title(), &records, &outcomes), outcomes));
     }
     let reports: Vec<_> = measured.iter().map(|(report, _)| report).collect();
     let mut text = if json {
@@ -500,60 +650,7 @@ fn measure(
     };
     if let Some(count) = examples {
         text.push('\n');
-        text.push_str(&report::examples(&records, &measured[0].1, &measured[1].1, count));
+        text.push_str(&eval::report::examples(&records, &measured[0].1, &measured[1].1, count));
     }
-    Ok(Output { text, found: true })
-}
-
-fn serve(session: Session) -> Result<Output> {
-    run_server(|| async { Server::new(session).serve_stdio().await })
-}
-
-/// Serves over HTTP until the process is told to stop.
-fn serve_http(session: Session, pruner: Pruner, address: SocketAddr) -> Result<Output> {
-    let token = std::env::var_os("CODESKIM_TOKEN").filter(|token| !token.is_empty()).map(|token| token.into_string().unwrap_or_default());
-    if token.as_ref().is_some_and(|token| token.is_empty() || token.contains(|c: char| !c.is_ascii_graphic())) {
-        return Err(Error::bad_argument("CODESKIM_TOKEN has characters in it that no token has; use printable ASCII without blanks."));
-    }
-    if token.is_none() && !address.ip().is_loopback() {
-        let message =
-            format!("{address} can be reached by others: set CODESKIM_TOKEN to the token that clients are to send, or serve 127.0.0.1.");
-        return Err(Error::bad_argument(message));
-    }
-    run_server(|| async move {
-        let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| format!("{address} cannot be served ({error})"))?;
-        let bound = listener.local_addr().map_err(|error| error.to_string())?;
-        let _ = writeln!(io::stderr().lock(), "codeskim: serving MCP at http://{bound}/mcp and http://{bound}/prune");
-        let stop = CancellationToken::new();
-        let told = stop.clone();
-        tokio::spawn(async move {
-            told_to_stop().await;
-            told.cancel();
-        });
-        http::serve(Server::new(session), pruner, listener, token, stop).await.map_err(|error| error.to_string())
-    })
-}
-
-/// Ends with an interrupt or a request to terminate.
-async fn told_to_stop() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = terminate.recv() => return,
-                _ = tokio::signal::ctrl_c() => return,
-            }
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
-}
-
-fn run_server<F: Future<Output = std::result::Result<(), String>>>(serving: impl FnOnce() -> F) -> Result<Output> {
-    let failed = |error: String| Error::bad_argument(format!("The MCP session could not be served: {error}."));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| failed(error.to_string()))?;
-    let served = runtime.block_on(serving()).map_err(failed);
-    runtime.shutdown_timeout(LAST_CALLS); // the clients are gone: nobody waits for what is still running
-    served?;
-    Ok(Output { text: String::new(), found: true })
+    Ok(Output::new(text))
 }

@@ -13,7 +13,6 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::prune::Limits;
 use crate::tools::{Call, Options, Session, grep};
 use crate::workspace::text::read;
 
@@ -70,7 +69,7 @@ pub fn claude_code(event: &str, memory: &Path) -> Option<String> {
 }
 
 fn session(event: &Event) -> Option<Session> {
-    Session::new(&[&event.cwd], Options { limits: Limits::default(), shell: false, shared: true }).ok()
+    Session::new(&[&event.cwd], Options { shared: true, ..Options::default() }).ok()
 }
 
 /// What is read and why it should not be, if it is the whole of a large file.

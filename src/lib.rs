@@ -25,6 +25,7 @@ pub mod error;
 pub mod eval;
 pub mod hook;
 pub mod hub;
+pub mod ledger;
 pub mod prune;
 pub mod prune_protocol;
 pub mod repomap;

@@ -90,7 +90,7 @@ pub fn setup(request: &Setup, roots: &[PathBuf], options: Vec<String>) -> Result
 }
 
 fn say(text: String) -> Output {
-    Output { text, found: true }
+    Output::new(text)
 }
 
 fn agreed() -> Result<bool> {
@@ -164,7 +164,7 @@ pub fn doctor(session: &Session, roots: &[PathBuf]) -> Result<Output> {
             report.line('-', format!("{}: no configuration", client.title()));
         }
     }
-    Ok(Output { text: report.text, found: !report.failed })
+    Ok(Output { found: !report.failed, ..Output::new(report.text) })
 }
 
 /// What doctor has found.

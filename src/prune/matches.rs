@@ -137,6 +137,16 @@ impl Results {
         Rows { results: self, lines, is_heading }
     }
 
+    /// The rows as they are shown.
+    pub fn rows(&self) -> Vec<String> {
+        let mut rows = Vec::new();
+        for (_, file) in self.with_text() {
+            rows.push(format!("{}\n", file.name()));
+            rows.extend(file.lines.iter().map(FoundLine::render));
+        }
+        rows
+    }
+
     fn with_text(&self) -> impl Iterator<Item = (usize, &FileMatches)> {
         self.files.iter().enumerate().filter(|(_, file)| !file.lines.is_empty())
     }
@@ -144,17 +154,14 @@ impl Results {
     /// The result as text, in at most `most` characters. `pattern` is quoted for the header; `failed` files could not be read.
     pub fn render(&self, pattern: &str, decision: &Decision, failed: usize, most: usize) -> String {
         let all = vec![true; self.material().lines.len()];
-        let kept = match decision {
-            Decision::Partial(view) | Decision::Unanswered(view) => &view.kept,
-            Decision::Whole | Decision::Failed(_) => &all,
-        };
+        let kept = decision.kept(all.len());
         let whole = self.page(&all, most);
         let clipped = self.files.iter().any(|file| file.clipped);
         let whole_fits = whole.gaps == 0 && !whole.full && !clipped;
         if matches!(decision, Decision::Whole) && failed == 0 && whole_fits {
             return whole.body;
         }
-        let page = self.page(kept, room(most));
+        let page = self.page(&kept, room(most));
         let (matches, files) = (counted(self.matches(), "match"), counted(self.files.len(), "file"));
         let mut notes = match decision {
             Decision::Unanswered(_) => {

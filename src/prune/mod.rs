@@ -139,6 +139,16 @@ pub enum Decision {
     Unanswered(View),
 }
 
+impl Decision {
+    /// What is shown of so many lines, one flag a line.
+    pub fn kept(&self, lines: usize) -> Vec<bool> {
+        match self {
+            Self::Partial(view) | Self::Unanswered(view) => view.kept.clone(),
+            Self::Whole | Self::Failed(_) => vec![true; lines],
+        }
+    }
+}
+
 /// What is shown of a text.
 #[derive(Debug)]
 pub struct View {

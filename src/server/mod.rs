@@ -8,7 +8,7 @@ pub mod http;
 mod prompts;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -21,6 +21,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::counted;
+use crate::ledger::Ledger;
 use crate::tools::{Call, Session};
 
 /// How long clients may keep the list of tools: it never changes while the server runs.
@@ -30,8 +31,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const BUSY: &str = "The server has too much to do; try again in a moment.";
 /// Time between progress notifications.
 const PROGRESS: Duration = Duration::from_secs(1);
+/// What the list of tools and the instructions cost an agent, in o200k tokens; a test counts them.
+pub const SCHEMA_TOKENS: usize = 873;
 /// What an agent is told about this server; for some clients it is all they see until they look for a tool.
-const INSTRUCTIONS: &str = "Use read_file, grep and head from here to read code in the workspace. Add a context_focus_question, a complete question, whenever \
+pub const INSTRUCTIONS: &str = "Use read_file, grep and head from here to read code in the workspace. Add a context_focus_question, a complete question, whenever \
     you want something specific from a file or search of more than about 40 lines: you get the lines that answer it, verbatim, and every gap is marked \
     with its line range, so that start_line and end_line can read it back. Leave the question out for exact text, as before an edit.";
 
@@ -41,12 +44,23 @@ pub struct Server {
     session: Arc<Session>,
     /// Calls that may run at once.
     slots: Arc<Semaphore>,
+    /// Where calls are noted.
+    ledger: Option<Arc<Ledger>>,
+    /// Whether it is noted that the agent was told of the tools.
+    told: Arc<AtomicBool>,
 }
 
 impl Server {
     /// Wraps a session.
     pub fn new(session: Session) -> Self {
-        Self { session: Arc::new(session), slots: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)) }
+        let slots = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
+        Self { session: Arc::new(session), slots, ledger: None, told: Arc::default() }
+    }
+
+    /// The same with a ledger.
+    #[must_use]
+    pub fn with_ledger(self, ledger: Option<Arc<Ledger>>) -> Self {
+        Self { ledger, ..self }
     }
 
     /// Loads the model where nobody waits for it.
@@ -95,6 +109,12 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        if let Some(ledger) = &self.ledger
+            && !self.told.swap(true, Ordering::Relaxed)
+        {
+            let client = context.client_info().map_or_else(String::new, |client| client.name.clone());
+            ledger.session(&client, SCHEMA_TOKENS);
+        }
         let list = ListToolsResult::with_all_items(tools());
         Ok(if may_keep(&context) { list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
     }
@@ -133,6 +153,8 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(format!("There is no tool {name}; call tools/list for those there are."), None));
         };
         let Some(slot) = self.slot().await else { return Ok(CallToolResult::error(vec![ContentBlock::text(BUSY)]).into()) };
+        let question =
+            request.arguments.as_ref().and_then(|arguments| arguments.get("context_focus_question")?.as_str().map(str::to_owned));
         let files = Arc::new(AtomicUsize::new(0));
         let work = {
             let (session, files, cancel) = (Arc::clone(&self.session), Arc::clone(&files), context.ct.clone());
@@ -144,6 +166,9 @@ impl ServerHandler for Server {
             })
         };
         let result = with_progress(work, &context, &files).await;
+        if let (Some(ledger), Ok(Ok(output))) = (&self.ledger, &result) {
+            ledger.call(definition.name, question.as_deref(), output);
+        }
         Ok(match result {
             Ok(Ok(output)) => CallToolResult::success(vec![ContentBlock::text(output.text)]),
             Ok(Err(error)) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),

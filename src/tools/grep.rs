@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -16,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::{Call, Output, Session, lenient_number, question};
+use super::{Account, Call, Output, Session, lenient_number, question};
 use crate::error::{Error, Result, counted, quote};
 use crate::prune::matches::{FileMatches, FoundLine, Results};
 use crate::prune::{Decision, decide};
@@ -58,6 +59,16 @@ pub struct Request {
     pub context_focus_question: Option<String>,
 }
 
+impl Request {
+    /// A name for the search without its question, which does not tell what is searched for.
+    fn name(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        let Self { pattern, path, glob, context, ignore_case, literal, context_focus_question: _ } = self;
+        (pattern, path, glob, context, ignore_case, literal).hash(&mut hasher);
+        format!("search {:016x}", hasher.finish())
+    }
+}
+
 /// Searches the roots, or one file or directory in them.
 ///
 /// # Errors
@@ -80,7 +91,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
             _ => "hidden and ignored files only where path names them",
         };
         let text = format!("No match for {pattern} in {place} ({} searched{failed}; {hint}).\n", counted(collected.searched, "file"));
-        return Ok(Output { text, found: false });
+        return Ok(Output { text, found: false, account: None });
     }
     let limits = &session.options.limits;
     let results = collected.results.within(most, limits.tokens.filter(|_| question.is_some()));
@@ -88,7 +99,11 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         Some(question) => decide(&results.material(), question, session.skimmer.as_ref(), &limits.beside(&pattern), &call.cancel)?,
         None => Decision::Whole,
     };
-    Ok(Output { text: results.render(&pattern, &decision, collected.failed, most), found: true })
+    let text = results.render(&pattern, &decision, collected.failed, most);
+    let whole = (!matches!(decision, Decision::Whole)).then(|| results.render(&pattern, &Decision::Whole, collected.failed, most));
+    let rows = results.rows();
+    let account = Account { of: Some(request.name()), ..Account::new(&rows, 0, &decision.kept(rows.len()), most) };
+    Ok(account.answer(text, whole, session.options.observe))
 }
 
 /// A compiled search.

@@ -10,12 +10,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Result;
 use crate::prune::code::Code;
 use crate::prune::render::{self, Page, Status};
-use crate::prune::{Decision, FocusQuestion, Limits, View, decide};
+use crate::prune::{Decision, FocusQuestion, Limits, decide};
 use crate::repomap::repository::Memory;
 use crate::skim::Skimmer;
 use crate::skim::embedded::Embedded;
@@ -45,6 +46,8 @@ pub struct Options {
     pub shell: bool,
     /// Whether several readers share the session, so that what one has read says nothing of another.
     pub shared: bool,
+    /// Whether whole texts are returned while it is noted what pruned ones would have been.
+    pub observe: bool,
 }
 
 /// The state of one call.
@@ -57,12 +60,86 @@ pub struct Call<'a> {
 }
 
 /// A tool's answer.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
     /// What the reader gets.
     pub text: String,
     /// Whether there was anything to find: false for a search without match.
     pub found: bool,
+    /// What the text is of, and what it could have been; none where there is nothing to compare it with.
+    pub account: Option<Account>,
+}
+
+/// What a result is of, and what it could have been.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// The file or the search; none for what cannot be asked for again.
+    pub of: Option<String>,
+    /// Another one when the file has changed.
+    pub version: u64,
+    /// The lines asked for: first and last, from 1.
+    pub lines: (usize, usize),
+    /// What the same call returns without its question, where that is something else; if `observed`, the view in its place.
+    pub other: Option<String>,
+    /// Whether the whole is returned, to observe what a view would save.
+    pub observed: bool,
+    /// What of that the view leaves out.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Lines that a view leaves out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The first of them, from 1.
+    pub first: usize,
+    /// The last of them.
+    pub last: usize,
+    /// Their text.
+    pub text: String,
+}
+
+impl Output {
+    /// A text that was found.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), found: true, account: None }
+    }
+
+    /// A text that takes the place of nothing that another call returns.
+    pub fn extra(text: impl Into<String>) -> Self {
+        Self { account: Some(Account { other: Some(String::new()), ..Account::default() }), ..Self::new(text) }
+    }
+}
+
+impl Account {
+    /// Of `lines`, the first of which has the 0-based number `first`. What is left out counts as far as `most` characters of the whole reach.
+    fn new(lines: &[impl AsRef<str>], first: usize, kept: &[bool], most: usize) -> Self {
+        let (mut left_out, mut length) = (Vec::<LeftOut>::new(), 0);
+        for (number, (line, kept)) in (first + 1..).zip(lines.iter().zip(kept)) {
+            let line = line.as_ref();
+            length += line.chars().count().min(render::LONGEST_LINE);
+            if length > most {
+                break;
+            }
+            match left_out.last_mut() {
+                _ if *kept => {}
+                Some(gap) if gap.last + 1 == number => {
+                    gap.last = number;
+                    gap.text.push_str(line);
+                }
+                _ => left_out.push(LeftOut { first: number, last: number, text: line.to_owned() }),
+            }
+        }
+        Self { lines: (first + 1, first + kept.len()), left_out, ..Self::default() }
+    }
+
+    /// The answer with a view, or with the whole if that is only observed.
+    fn answer(self, view: String, whole: Option<String>, observe: bool) -> Output {
+        let (text, other, observed) = match whole {
+            Some(whole) if observe => (whole, Some(view), true),
+            whole => (view, whole, false),
+        };
+        Output { text, found: true, account: Some(Self { other, observed, ..self }) }
+    }
 }
 
 impl Session {
@@ -111,7 +188,7 @@ impl Session {
         let limits = &self.options.limits;
         let lines = excerpt.text.lines(0..excerpt.text.len());
         if lines.is_empty() {
-            return Ok(Output { text: format!("{name} is empty: it has no lines.\n"), found: true });
+            return Ok(Output::new(format!("{name} is empty: it has no lines.\n")));
         }
         let decision = match question {
             Some(question) => {
@@ -119,12 +196,12 @@ impl Session {
             }
             None => Decision::Whole,
         };
-        let all = View { kept: vec![true; lines.len()], note: None };
-        let (view, status) = match &decision {
-            Decision::Whole => (&all, Status::Exact),
-            Decision::Failed(error) => (&all, Status::Failed(error)),
-            Decision::Partial(view) => (view, Status::Pruned),
-            Decision::Unanswered(view) => (view, Status::Unanswered),
+        let kept = decision.kept(lines.len());
+        let (note, status) = match &decision {
+            Decision::Whole => (None, Status::Exact),
+            Decision::Failed(error) => (None, Status::Failed(error)),
+            Decision::Partial(view) => (view.note.as_deref(), Status::Pruned),
+            Decision::Unanswered(view) => (view.note.as_deref(), Status::Unanswered),
         };
         let page = Page {
             name,
@@ -132,10 +209,14 @@ impl Session {
             first: excerpt.first,
             total: excerpt.total,
             decoded_from: excerpt.text.decoded_from,
-            note: view.note.as_deref(),
+            note,
             read_back,
         };
-        Ok(Output { text: render::page(&page, &view.kept, status, limits.most), found: true })
+        let text = render::page(&page, &kept, status, limits.most);
+        let exact = || render::page(&Page { note: None, ..page }, &vec![true; lines.len()], Status::Exact, limits.most);
+        let whole = (!matches!(status, Status::Exact)).then(exact);
+        let account = Account::new(&lines, excerpt.first, &kept, limits.most);
+        Ok(account.answer(text, whole, self.options.observe))
     }
 
     /// How a gap of a file is read back.
@@ -151,7 +232,7 @@ fn question(text: Option<&String>) -> Result<Option<FocusQuestion>> {
 
 /// Reads a whole number that may have come as a string or with a fraction of zero: some agents write theirs so.
 fn lenient_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<usize>, D::Error> {
-    #[derive(serde::Deserialize)]
+    #[derive(Deserialize)]
     #[serde(untagged, expecting = "a whole number from 0 up is needed")]
     enum Number {
         Whole(usize),
@@ -161,7 +242,7 @@ fn lenient_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::res
     }
     let whole = |number: f64| (number >= 0.0 && number.fract() == 0.0 && number < u32::MAX.into()).then_some(number as usize);
     let wrong = |what: String| serde::de::Error::custom(format!("{what} is not a whole number from 0 up"));
-    match serde::Deserialize::deserialize(deserializer)? {
+    match Deserialize::deserialize(deserializer)? {
         Number::Whole(number) => Ok(Some(number)),
         Number::Fraction(number) => whole(number).map(Some).ok_or_else(|| wrong(number.to_string())),
         Number::Text(text) => text.trim().parse().map(Some).map_err(|_| wrong(crate::error::quote(&text))),

@@ -66,7 +66,7 @@ pub struct Mapped {
 /// # Errors
 /// Nothing to start from, a root that cannot be read, a budget that holds nothing.
 pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Output> {
-    Ok(Output { text: map(session, request, None, call)?.map.text, found: true })
+    Ok(Output::extra(map(session, request, None, call)?.map.text))
 }
 
 /// Makes a map, or its control.

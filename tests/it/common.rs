@@ -38,6 +38,11 @@ impl Client {
     pub async fn start_with(directory: &Path, era: ClientLifecycleMode, arguments: &[&str]) -> Self {
         let mut command = tokio::process::Command::new(BINARY);
         command.current_dir(directory).args(arguments);
+        Self::of(command, era).await
+    }
+
+    /// A client of the server that a command starts.
+    pub async fn of(command: tokio::process::Command, era: ClientLifecycleMode) -> Self {
         let transport = TokioChildProcess::new(command).expect("the server starts");
         Self(().serve_with_lifecycle(transport, era).await.expect("the handshake succeeds"))
     }

@@ -6,6 +6,7 @@ mod common;
 mod eval;
 mod golden;
 mod hook;
+mod ledger;
 mod protocol;
 mod repo_map;
 mod safety;

@@ -132,7 +132,7 @@ impl Skimmer for Broken {
 
 fn session(root: &Path, skimmer: impl Skimmer + 'static, most: usize) -> Session {
     let mut session =
-        Session::new(&[root], Options { limits: Limits { most, ..Default::default() }, shell: false, shared: false }).expect("a session");
+        Session::new(&[root], Options { limits: Limits { most, ..Default::default() }, ..Options::default() }).expect("a session");
     session.skimmer = Arc::new(skimmer);
     session
 }

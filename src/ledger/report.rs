@@ -1,0 +1,97 @@
+//! The figures of the ledger as a picture for the terminal.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::stats::{Figures, Stats};
+use crate::error::counted;
+
+/// Columns of the longest bar.
+const BAR: usize = 24;
+/// Columns of a name; longer ones lose their beginning.
+const NAME: usize = 32;
+/// Eighths of a column.
+const EIGHTHS: [char; 8] = ['█', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/// The figures as text.
+pub fn render(stats: &Stats) -> String {
+    let total = &stats.total;
+    let mut out = String::new();
+    let rows = [
+        (counted(total.calls, "call"), total.whole as isize, "what they return without questions"),
+        ("returned".to_owned(), -(total.returned as isize), "what they returned"),
+        ("asked again".to_owned(), -(total.again as isize), "what a view had left out, and was asked for later on"),
+        (counted(total.sessions, "session"), -(total.schema as isize), "the list of tools and the instructions, once a session"),
+        ("net".to_owned(), total.net, "o200k tokens"),
+    ];
+    for (what, tokens, meaning) in rows {
+        let _ = writeln!(out, "{what:<16} {:>12}  {meaning}", grouped(tokens));
+    }
+    if total.whole > 0 {
+        let _ = writeln!(
+            out,
+            "{:<16} {:>11.0}%  of what the calls return without questions",
+            "",
+            100.0 * total.net as f64 / total.whole as f64
+        );
+    }
+    if total.observed > 0 {
+        let _ =
+            writeln!(out, "\n{} returned the whole, to observe: what they would have saved is counted.", counted(total.observed, "call"));
+    }
+    for (title, rows) in [("tool", &stats.tools), ("project", &stats.projects), ("day", &stats.days)] {
+        table(&mut out, title, rows);
+    }
+    out
+}
+
+fn table(out: &mut String, title: &str, rows: &BTreeMap<String, Figures>) {
+    let _ = writeln!(out, "\n{title:<NAME$} {:>6} {:>12} {:>12} {:>12}", "calls", "whole", "returned", "net");
+    let most = rows.values().map(|figures| figures.net.unsigned_abs()).max().unwrap_or(0);
+    for (name, figures) in rows {
+        let numbers = [figures.whole as isize, figures.returned as isize, figures.net].map(grouped);
+        let [whole, returned, net] = numbers;
+        let line = format!("{:<NAME$} {:>6} {whole:>12} {returned:>12} {net:>12} {}", last(name), figures.calls, bar(figures.net, most));
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
+
+/// The end of a name.
+fn last(name: &str) -> String {
+    match name.char_indices().rev().nth(NAME - 1) {
+        Some((at, first)) if at > 0 => format!("…{}", &name[at + first.len_utf8()..]),
+        _ => name.to_owned(),
+    }
+}
+
+/// A bar for what was saved; what was lost has none.
+fn bar(net: isize, most: usize) -> String {
+    if net <= 0 || most == 0 {
+        return String::new();
+    }
+    let eighths = (net as usize * BAR * 8).div_ceil(most);
+    let mut bar = "█".repeat(eighths / 8);
+    if eighths % 8 > 0 {
+        bar.push(EIGHTHS[eighths % 8]);
+    }
+    bar
+}
+
+/// `-12,345`.
+fn grouped(number: isize) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let parts: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|part| std::str::from_utf8(part).unwrap_or_default()).collect();
+    format!("{}{}", if number < 0 { "-" } else { "" }, parts.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_bars() {
+        assert_eq!([0, 999, 1_000, -1_234_567].map(grouped), ["0", "999", "1,000", "-1,234,567"]);
+        assert_eq!((bar(0, 10), bar(-3, 10), bar(10, 10), bar(1, 1_000)), (String::new(), String::new(), "█".repeat(BAR), "▏".to_owned()));
+        assert_eq!(last(&format!("/{}", "a".repeat(40))).chars().count(), NAME);
+    }
+}

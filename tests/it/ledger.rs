@@ -1,0 +1,182 @@
+//! The ledger and what `codeskim stats` makes of it, through the built binary.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use codeskim::tokens::o200k;
+use serde_json::{Value, json};
+
+use crate::common::{BINARY, Client, REPOSITORY, eras};
+
+const FILE: &str = "src/workspace/mod.rs";
+const QUESTION: &str = "What happens when a link with an absolute target points into the root?";
+
+/// A place for a ledger.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("codeskim/ledger.jsonl")
+    }
+
+    fn entries(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.path()).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(BINARY);
+        command.args(arguments).current_dir(REPOSITORY).env_remove("CODESKIM_NO_LEDGER").env("XDG_STATE_HOME", self.0.path());
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// What a command prints.
+    fn run(&self, arguments: &[&str]) -> String {
+        let output = self.command(arguments).output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    async fn client(&self, options: &[&str]) -> Client {
+        Client::of(self.command(options).into(), eras()[0].clone()).await
+    }
+
+    /// What is noted of a command's result; another process writes it.
+    fn noted(&self, arguments: &[&str]) -> (String, Value) {
+        let before = self.entries().len();
+        let printed = self.run(arguments);
+        (printed, self.wait_for(before + 1).pop().expect("an entry"))
+    }
+
+    /// Waits until there are so many entries.
+    fn wait_for(&self, count: usize) -> Vec<Value> {
+        let late = Instant::now() + Duration::from_secs(60);
+        loop {
+            let entries = self.entries();
+            if entries.len() >= count {
+                return entries;
+            }
+            assert!(Instant::now() < late, "{} of {count} entries", entries.len());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn stats(&self) -> Value {
+        serde_json::from_str(&self.run(&["stats", "--json"])).expect("JSON")
+    }
+}
+
+/// The first gap of a view, as its first and last line.
+fn first_gap(view: &str) -> (usize, usize) {
+    let gap = view.lines().find_map(|line| line.strip_prefix("⋮ ")).expect("a gap");
+    let (from, to) = gap.split_once('-').unwrap_or((gap, gap));
+    (from.parse().expect("a number"), to.parse().expect("a number"))
+}
+
+#[tokio::test]
+async fn a_session_is_noted_and_what_is_read_back_is_subtracted() {
+    let place = Place::new();
+    let client = place.client(&[]).await;
+    client.0.list_all_tools().await.expect("a list");
+    let whole = std::fs::read_to_string(Path::new(REPOSITORY).join(FILE)).expect("a file");
+    let view = client.text("read_file", json!({ "path": FILE, "context_focus_question": QUESTION })).await;
+    let (from, to) = first_gap(&view);
+    let back = client.text("read_file", json!({ "path": FILE, "start_line": from, "end_line": to })).await;
+    let found = client.text("grep", json!({ "pattern": "fn ", "path": "src/workspace", "context_focus_question": QUESTION })).await;
+    let all = client.text("grep", json!({ "pattern": "fn ", "path": "src/workspace" })).await;
+    client.text("head", json!({ "path": "Cargo.toml" })).await;
+    let entries = place.wait_for(6);
+
+    let stats = place.stats();
+    let tools = &stats["tools"];
+    let saved = |whole: &str, view: &str| o200k(whole) as i64 - o200k(view) as i64;
+    assert_eq!(tools["read_file"]["net"], saved(&whole, &view) - o200k(&back) as i64);
+    assert_eq!((&tools["read_file"]["calls"], &tools["read_file"]["again"]), (&json!(2), &json!(o200k(&back))));
+    let again = tools["grep"]["again"].as_i64().expect("a number");
+    assert_eq!(tools["grep"]["net"], saved(&all, &found) - again);
+    assert!(again > 0 && again <= o200k(&all) as i64, "the same search without its question shows what was left out: {again}");
+    assert_eq!(tools["head"]["net"], 0);
+    assert_eq!(stats["total"]["schema"], codeskim::server::SCHEMA_TOKENS);
+    assert_eq!(stats["projects"].as_object().expect("projects").keys().collect::<Vec<_>>(), [REPOSITORY]);
+
+    assert_eq!(entries.len(), 6, "{entries:#?}");
+    assert!(entries.iter().all(|entry| entry["session"] == entries[0]["session"]));
+    let text = std::fs::read_to_string(place.path()).expect("a ledger");
+    assert!(!text.contains("absolute target") && !text.contains("fn "), "no text is kept: {text}");
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&place.path().metadata().expect("a file").permissions()) & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn observing_returns_the_whole_and_counts_what_a_view_saves() {
+    let (observed, pruned) = (Place::new(), Place::new());
+    let whole = std::fs::read_to_string(Path::new(REPOSITORY).join(FILE)).expect("a file");
+    for (place, options) in [(&observed, ["--observe"].as_slice()), (&pruned, &[])] {
+        let client = place.client(options).await;
+        let text = client.text("read_file", json!({ "path": FILE, "context_focus_question": QUESTION })).await;
+        assert_eq!(text == whole, !options.is_empty(), "{text}");
+        place.wait_for(1);
+    }
+    let (observed, pruned) = (observed.stats(), pruned.stats());
+    assert!(observed["total"]["net"].as_i64().expect("a number") > 1_000);
+    assert_eq!(observed["total"]["net"], pruned["total"]["net"]);
+    assert_eq!((&observed["total"]["observed"], &pruned["total"]["observed"]), (&json!(1), &json!(0)));
+}
+
+#[test]
+fn a_shell_keeps_the_same_ledger_and_it_can_be_turned_off() {
+    let place = Place::new();
+    let (view, _) = place.noted(&["read", FILE, "--focus", QUESTION]);
+    let (from, to) = first_gap(&view);
+    let (back, entry) = place.noted(&["read", FILE, "--lines", &format!("{from}-{to}")]);
+    assert_eq!((&entry["tool"], &entry["question"], &entry["lines"]), (&json!("read"), &Value::Null, &json!([from, to])));
+    place.noted(&["map", "src/main.rs"]);
+    let stats = place.stats();
+    assert_eq!(stats["tools"]["read"]["again"], o200k(&back));
+    assert!(stats["tools"]["map"]["net"].as_i64().expect("a number") < 0, "a map takes the place of nothing");
+    assert_eq!(stats["total"]["sessions"], 0, "a shell pays for no list of tools");
+    let (_, entry) = place.noted(&["read", FILE, "--focus", QUESTION, "--ledger-questions"]);
+    assert_eq!(entry["question"], QUESTION);
+    let (whole, entry) = place.noted(&["head", "-n", "200", FILE, "--focus", QUESTION, "--observe"]);
+    assert_eq!((whole.lines().count(), &entry["observed"]), (200, &json!(true)));
+    let before = place.entries().len();
+    place.run(&["read", FILE, "--focus", QUESTION, "--no-ledger"]);
+    place.noted(&["head", FILE]);
+    assert_eq!(place.entries().len(), before + 1);
+}
+
+#[test]
+fn stats_are_a_picture_and_survive_a_broken_ledger() {
+    let place = Place::new();
+    assert!(place.run(&["stats"]).starts_with("Nothing is in the ledger yet; it will be "));
+    std::fs::create_dir_all(place.path().parent().expect("a directory")).expect("made");
+    let call = |time: u64, tool: &str, project: &str, whole: usize, returned: usize| json!({ "kind": "call", "time": time, "session": "a", "project": project, "tool": tool, "lines": [1, 9], "whole": whole, "returned": returned });
+    let session = json!({ "kind": "session", "time": 1_760_000_000, "session": "a", "project": "/srv/app", "client": "x", "schema": 873 });
+    let lines = [
+        session,
+        call(1_760_000_000, "read_file", "/srv/app", 40_000, 9_000),
+        call(1_760_000_500, "grep", "/srv/app", 12_000, 4_500),
+        call(1_760_100_000, "repo_map", "/srv/app", 0, 1_500),
+        call(1_760_100_000, "read_file", "/home/me/some/very/long/path/to/another/project", 1_000, 900),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(place.path(), format!("{text}{{\"kind\":\"call\",\"ti\n")).expect("written");
+    let output = place.command(&["stats"]).env("TZ", "UTC").output().expect("it runs");
+    insta::assert_snapshot!(String::from_utf8(output.stdout).expect("UTF-8"));
+    assert!(place.run(&["stats", "--days", "7"]).starts_with("Nothing is in the ledger"));
+}
+
+#[tokio::test]
+async fn a_ledger_that_cannot_be_written_costs_nothing() {
+    let place = Place::new();
+    std::fs::write(place.0.path().join("codeskim"), "in the way").expect("written");
+    assert!(place.run(&["read", FILE, "--focus", QUESTION]).starts_with(FILE));
+    let client = place.client(&[]).await;
+    assert!(client.text("read_file", json!({ "path": FILE, "context_focus_question": QUESTION })).await.starts_with(FILE));
+}

@@ -23,7 +23,7 @@ def run(*command, **options):
 
 def use(command, environment=None):
     """A pruned read in the shell, and the same over MCP."""
-    options = {"cwd": REPOSITORY, "env": {**os.environ, **(environment or {}), "CODESKIM_NO_LEDGER": "true"}}
+    options = {"cwd": REPOSITORY, "env": {**os.environ, **(environment or {}), "CODESKIM_NO_LEDGER": "1"}}
     version = run(*command, "--version", **options).strip()
     shown = run(*command, "read", FILE, "--focus", QUESTION, **options)
     assert "⋮" in shown.splitlines()[0], shown

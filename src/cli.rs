@@ -68,8 +68,8 @@ struct Accounts {
     /// Return whole texts, and note what pruned ones would save (see `codeskim stats`)
     #[arg(long, global = true)]
     observe: bool,
-    /// Note nothing of what is read
-    #[arg(long, env = "CODESKIM_NO_LEDGER", conflicts_with_all = ["observe", "ledger_questions"], global = true)]
+    /// Note nothing of what is read; so does CODESKIM_NO_LEDGER=1
+    #[arg(long, conflicts_with_all = ["observe", "ledger_questions"], global = true)]
     no_ledger: bool,
     /// Note the questions too
     #[arg(long, global = true)]
@@ -393,7 +393,10 @@ impl Cli {
 
     /// Where calls are noted. A server over HTTP keeps no ledger, as it cannot tell its readers apart.
     fn ledger(&self) -> Option<ledger::Settings> {
-        let path = ledger::place().filter(|_| !self.accounts.no_ledger)?;
+        if self.accounts.no_ledger || std::env::var_os("CODESKIM_NO_LEDGER").is_some_and(|value| !value.is_empty()) {
+            return None;
+        }
+        let path = ledger::place()?;
         let project = self.roots().first()?.canonicalize().ok()?.display().to_string();
         Some(ledger::Settings { path, project, questions: self.accounts.ledger_questions })
     }

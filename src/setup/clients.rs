@@ -170,6 +170,8 @@ impl Client {
                 let command = std::iter::once(&launch.command).chain(&launch.arguments).cloned().collect();
                 vec![("type", text("local")), ("command", Value::List(command)), ("enabled", Value::Flag(true))]
             }
+            // Qwen Code shows tools by name only until they are searched for, unless the entry says this.
+            Self::Qwen => vec![command, arguments, ("alwaysLoadTools", Value::Flag(true))],
             _ => vec![command, arguments],
         }
     }

@@ -6,6 +6,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ def run(*command, **options):
 
 def use(command, environment=None):
     """A pruned read in the shell, and the same over MCP."""
-    options = {"cwd": REPOSITORY, "env": {**os.environ, **(environment or {}), "CODESKIM_NO_LEDGER": "1"}}
+    options = {"cwd": REPOSITORY, "env": {**os.environ, **(environment or {}), "CODESKIM_LEDGER": "off"}}
     version = run(*command, "--version", **options).strip()
     shown = run(*command, "read", FILE, "--focus", QUESTION, **options)
     assert "⋮" in shown.splitlines()[0], shown
@@ -67,14 +68,17 @@ def wheel(path, place):
 
 def main():
     out = Path(sys.argv[1]).resolve()
+    version = re.search(r'^version = "(.+)"', (REPOSITORY / "Cargo.toml").read_text(), re.MULTILINE)[1]
     kinds = [
-        ("mcpb", mcpb, next(out.glob("*.mcpb"))),
-        ("npm", npm, sorted(out.glob("*.tgz"))),
-        ("wheel", wheel, next(out.glob("*.whl"))),
+        ("mcpb", mcpb, next(out.glob(f"codeskim-{version}-*.mcpb"))),
+        ("npm", npm, sorted(out.glob(f"codeskim*-{version}.tgz"))),
+        ("wheel", wheel, next(out.glob(f"codeskim-{version}-*.whl"))),
     ]
     for name, install, package in kinds:
         with tempfile.TemporaryDirectory() as folder:
-            print(f"{name}: {use(install(package, Path(folder)))}", flush=True)
+            used = use(install(package, Path(folder)))
+            assert used.startswith(f"codeskim {version}:"), used
+            print(f"{name}: {used}", flush=True)
 
 
 if __name__ == "__main__":

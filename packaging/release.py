@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes every package of this platform from one build: an .mcpb bundle, two npm packages and a wheel; their version is Cargo.toml's.
+"""Makes every package of this platform from one source: an .mcpb bundle, two npm packages and a wheel; their version is Cargo.toml's.
 
     python3 packaging/release.py OUT
 
@@ -18,9 +18,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
 BUNDLER = "@anthropic-ai/mcpb@2.1.2"
-SYSTEM = {"Linux": "linux", "Darwin": "darwin", "Windows": "win32"}[platform.system()]
-MACHINE = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine().lower()]
-PROGRAM = "codeskim.exe" if SYSTEM == "win32" else "codeskim"
+SYSTEM = {"Linux": "linux", "Darwin": "darwin"}[platform.system()]
+MACHINE = {"x86_64": "x64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
+PROGRAM = "codeskim"
 
 
 def run(*command, **options):
@@ -31,6 +31,11 @@ def run(*command, **options):
 def write(path, value):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value, indent=2) + "\n")
+
+
+def licences(folder):
+    for path in REPOSITORY.glob("LICENSE-*"):
+        shutil.copy(path, folder)
 
 
 def package():
@@ -53,6 +58,7 @@ def bundle(about, program, out, scratch):
     write(folder / "manifest.json", manifest)
     (folder / "server").mkdir()
     shutil.copy(program, folder / "server")
+    licences(folder)
     run("npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", scratch / "bundler", BUNDLER)
     mcpb = scratch / "bundler/node_modules/.bin/mcpb"
     run(mcpb, "validate", folder / "manifest.json")
@@ -68,7 +74,7 @@ def npm(about, program, out, scratch):
     (folder / "bin").mkdir()
     shutil.copy(program, folder / "bin")
     launcher = scratch / "codeskim"
-    platforms = [f"codeskim-{system}-{machine}" for system in ("linux", "darwin", "win32") for machine in ("x64", "arm64")]
+    platforms = [f"codeskim-{system}-{machine}" for system in ("linux", "darwin") for machine in ("x64", "arm64")]
     write(launcher / "package.json", {
         "name": "codeskim", **common, "bin": {"codeskim": "codeskim.js"}, "files": ["codeskim.js"], "engines": {"node": ">=18"},
         "optionalDependencies": {name: about["version"] for name in platforms},
@@ -76,15 +82,14 @@ def npm(about, program, out, scratch):
     shutil.copy(HERE / "npm/codeskim.js", launcher)
     shutil.copy(REPOSITORY / "README.md", launcher)
     for path in (folder, launcher):
-        for licence in REPOSITORY.glob("LICENSE-*"):
-            shutil.copy(licence, path)
+        licences(path)
         run("npm", "pack", "--silent", "--pack-destination", out, cwd=path)
 
 
 def wheel(out, scratch):
     """A wheel with nothing but the program, built again by maturin from the same source."""
     run(sys.executable, "-m", "venv", scratch / "venv")
-    binaries = scratch / "venv" / ("Scripts" if SYSTEM == "win32" else "bin")
+    binaries = scratch / "venv/bin"
     run(binaries / "pip", "install", "-q", "maturin>=1.9,<2")
     run(binaries / "maturin", "build", "--release", "--locked", "--out", out, cwd=HERE / "python", env={**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"})
 

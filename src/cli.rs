@@ -68,7 +68,7 @@ struct Accounts {
     /// Return whole texts, and note what pruned ones would save (see `codeskim stats`)
     #[arg(long, global = true)]
     observe: bool,
-    /// Note nothing of what is read; so does CODESKIM_NO_LEDGER=1
+    /// Note nothing of what is read; so does CODESKIM_LEDGER=off, and CODESKIM_LEDGER=FILE puts the notes there
     #[arg(long, conflicts_with_all = ["observe", "ledger_questions"], global = true)]
     no_ledger: bool,
     /// Note the questions too
@@ -220,9 +220,6 @@ enum Command {
     /// Answer an agent's hook on standard input
     #[command(subcommand, hide = true)]
     Hook(Hook),
-    /// Write what another process of this program hands over into the ledger
-    #[command(hide = true)]
-    Note,
     /// Manage the larger models
     #[command(subcommand)]
     Model(ModelCommand),
@@ -307,25 +304,6 @@ impl Models {
     }
 }
 
-/// A note for the ledger, but for the result.
-struct Note {
-    tool: &'static str,
-    question: Option<String>,
-    settings: ledger::Settings,
-}
-
-impl Note {
-    fn hand_over(&self, output: &Output) {
-        let note = |own: PathBuf| {
-            let mut command = std::process::Command::new(own);
-            ledger::hand_over(command.arg("note"), &self.settings, self.tool, self.question.as_deref(), output)
-        };
-        if let Err(error) = std::env::current_exe().and_then(note) {
-            tracing::warn!(%error, "the ledger could not be written");
-        }
-    }
-}
-
 /// Who reads the results.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Readers {
@@ -372,6 +350,9 @@ impl Cli {
 
     /// The session that is asked for, and the published pruner in it if there is one.
     fn session(&self, readers: Readers) -> Result<(Session, Option<Arc<SwePruner>>)> {
+        if self.accounts.observe && (readers == Readers::Several || self.ledger(false).is_none()) {
+            return Err(Error::bad_argument("--observe needs a ledger, which is turned off or cannot be kept over HTTP; leave it out."));
+        }
         let options = Options {
             limits: self.limits(),
             shell: readers == Readers::Shell,
@@ -392,19 +373,17 @@ impl Cli {
     }
 
     /// Where calls are noted. A server over HTTP keeps no ledger, as it cannot tell its readers apart.
-    fn ledger(&self) -> Option<ledger::Settings> {
-        if self.accounts.no_ledger || std::env::var_os("CODESKIM_NO_LEDGER").is_some_and(|value| !value.is_empty()) {
-            return None;
-        }
-        let path = ledger::place()?;
-        let project = self.roots().first()?.canonicalize().ok()?.display().to_string();
-        Some(ledger::Settings { path, project, questions: self.accounts.ledger_questions })
+    fn ledger(&self, session: bool) -> Option<ledger::Settings> {
+        let path = ledger::place().filter(|_| !self.accounts.no_ledger)?;
+        let project = self.roots().first()?.canonicalize().ok()?;
+        Some(ledger::Settings { path, project, session, questions: self.accounts.ledger_questions })
     }
 
-    /// What is to be noted of this command, if it calls a tool.
-    fn note(&self) -> Option<Note> {
+    /// The ledger, the tool and the question, if this command calls a tool and is to be noted.
+    fn note(&self) -> Option<(Ledger, &'static str, Option<String>)> {
         let command = self.command.as_ref()?;
-        Some(Note { tool: command.tool()?, question: command.question().cloned(), settings: self.ledger()? })
+        let tool = command.tool()?;
+        Some((Ledger::open(self.ledger(false)?), tool, command.question().cloned()))
     }
 
     /// The options that were given, but for the roots, as a server is to get them.
@@ -412,6 +391,7 @@ impl Cli {
         let Models { model, precision, remote, remote_timeout } = &self.models;
         let named = |name: &str, given: Option<String>| given.map(|value| [format!("--{name}"), value]);
         let unusual = |name: &str, value: String, usual: String| named(name, (value != usual).then_some(value));
+        let turned_off = std::env::var_os(ledger::VARIABLE).is_some_and(|value| value == "off");
         let set = |name: &str, given: bool| given.then(|| format!("--{name}"));
         let possible = |value: &dyn Fn() -> Option<PossibleValue>| value().map_or_else(String::new, |value| value.get_name().to_owned());
         let whole = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone()).display().to_string();
@@ -428,7 +408,7 @@ impl Cli {
         .flatten()
         .flatten()
         .chain(set("observe", self.accounts.observe))
-        .chain(set("no-ledger", self.accounts.no_ledger))
+        .chain(set("no-ledger", self.accounts.no_ledger || turned_off)) // clients start servers without the user's environment
         .chain(set("ledger-questions", self.accounts.ledger_questions))
         .collect()
     }
@@ -462,8 +442,9 @@ pub fn run(cli: Cli) -> ExitCode {
     match execute(cli) {
         Ok(output) => {
             let status = print(&output);
-            if let Some(note) = note {
-                note.hand_over(&output);
+            if let Some((ledger, tool, question)) = note {
+                ledger.call(tool, question.as_deref(), &output);
+                ledger.close();
             }
             status
         }
@@ -489,7 +470,7 @@ fn fail(message: &str) -> ExitCode {
 
 fn execute(mut cli: Cli) -> Result<Output> {
     match cli.command.take().unwrap_or(Command::Serve { http: None }) {
-        Command::Serve { http: None } => serve::stdio(cli.session(Readers::Agent)?.0, cli.ledger().map(Ledger::open)),
+        Command::Serve { http: None } => serve::stdio(cli.session(Readers::Agent)?.0, cli.ledger(true).map(Ledger::open)),
         Command::Serve { http: Some(address) } => {
             let (session, published) = cli.session(Readers::Several)?;
             let lines = Pruner::Lines(Arc::clone(&session.skimmer));
@@ -498,8 +479,16 @@ fn execute(mut cli: Cli) -> Result<Output> {
         Command::Map { report: Some(tasks), max_tokens, prefix, .. } => {
             report_maps(&tasks, max_tokens, Some(prefix).filter(|prefix| !prefix.is_empty()), &cli.limits()).map(Output::new)
         }
-        Command::Setup(request) => setup::setup(&request, &cli.roots, cli.options_of_server()),
-        Command::Doctor => setup::doctor(&cli.session(Readers::Shell)?.0, &cli.roots()),
+        Command::Setup(request) => {
+            if !request.removes() {
+                cli.session(Readers::Agent)?; // what no server can start with is not written into a configuration
+            }
+            setup::setup(&request, &cli.roots, cli.options_of_server())
+        }
+        Command::Doctor => {
+            cli.accounts.observe = false;
+            setup::doctor(&cli.session(Readers::Shell)?.0, &cli.roots())
+        }
         Command::Stats { days, json } => show_stats(days, json),
         Command::Hook(Hook::ClaudeCode) => {
             let event = io::read_to_string(io::stdin().lock()).unwrap_or_default();
@@ -513,10 +502,6 @@ fn execute(mut cli: Cli) -> Result<Output> {
         }
         Command::Eval { labels, skimmer, baseline, json, examples } => {
             measure(&labels, skimmer, &baseline, json, examples, &cli.limits(), &cli.models)
-        }
-        Command::Note => {
-            ledger::take_over(io::stdin().lock()).map_err(|error| Error::bad_argument(format!("Nothing was noted: {error}.")))?;
-            Ok(Output::new(""))
         }
         command => call(command, &cli.session(Readers::Shell)?.0),
     }
@@ -566,17 +551,16 @@ fn call(command: Command, session: &Session) -> Result<Output> {
 
 /// What was saved, as text or JSON.
 fn show_stats(days: Option<u64>, json: bool) -> Result<Output> {
-    let place = ledger::place().ok_or_else(|| Error::bad_argument("There is no directory for a ledger; set HOME."))?;
-    let mut entries = ledger::read(&place).map_err(|source| Error::Unreadable { path: quote(&place.display().to_string()), source })?;
-    if let Some(days) = days {
-        ledger::stats::keep_days(&mut entries, days);
-    }
-    if entries.is_empty() && !json {
-        return Ok(Output::new(format!("Nothing is in the ledger yet; it will be {}.\n", place.display())));
-    }
-    let stats = ledger::stats::stats(&entries);
-    let text = if json { serde_json::to_string_pretty(&stats).expect("figures are JSON") + "\n" } else { ledger::report::render(&stats) };
-    Ok(Output::new(text))
+    let place = ledger::place().ok_or_else(|| Error::bad_argument("The ledger is turned off by CODESKIM_LEDGER, or HOME is not set."))?;
+    let shown = place.display().to_string();
+    let entries = ledger::read(&place).map_err(|source| Error::Unreadable { path: quote(&shown), source })?;
+    let stats = ledger::stats::stats(&entries, days);
+    Ok(Output::new(match (json, entries.is_empty(), stats.days.is_empty()) {
+        (true, ..) => serde_json::to_string_pretty(&stats).expect("figures are JSON") + "\n",
+        (false, true, _) => format!("Nothing is in the ledger yet; it will be {shown}.\n"),
+        (false, false, true) => format!("Nothing in {shown} is of these days.\n"),
+        (false, false, false) => ledger::report::render(&stats),
+    }))
 }
 
 /// A task to be mapped.

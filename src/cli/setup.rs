@@ -38,6 +38,13 @@ pub struct Setup {
     dry_run: bool,
 }
 
+impl Setup {
+    /// Whether it takes codeskim out.
+    pub fn removes(&self) -> bool {
+        self.remove
+    }
+}
+
 /// Shows the changes of a client's configuration and, when told to, writes them. `roots` and `options` are those of the server to be.
 pub fn setup(request: &Setup, roots: &[PathBuf], options: Vec<String>) -> Result<Output> {
     let places = places()?;

@@ -1,8 +1,7 @@
 //! The ledger: what each call returned, and what it would have returned without its question, in tokens, one JSON object a line.
 //!
-//! It stays on this machine and has no text in it: names of files, ranges of lines and counts; questions only when asked for. Counting tokens takes
-//! longer than most answers (the vocabulary has to be read first, 110 ms), so nobody waits for it: a server has a [`Ledger`] with a thread of its
-//! own, a command hands its note [`over`](hand_over) to a process of its own. A ledger that cannot be written costs nothing but a line in the log.
+//! It stays on this machine and has no text in it: names of files, ranges of lines and counts; questions only when asked for. It is written by a
+//! thread of its own after the answer has gone. A ledger that cannot be written costs nothing but a line in the log.
 
 pub mod report;
 pub mod stats;
@@ -10,7 +9,6 @@ pub mod stats;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,9 +16,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::tokens::o200k;
-use crate::tools::Output;
+use crate::tools::{Output, Part};
 
-/// A ledger of more bytes is put aside when the next session begins; the one before it is dropped.
+/// Says where the ledger is, or that there is none: `off`.
+pub const VARIABLE: &str = "CODESKIM_LEDGER";
+/// A ledger of more bytes is put aside; the one put aside before is dropped.
 const LARGE: u64 = 32 << 20;
 /// How long the end of the program waits for what is still to be written.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -38,12 +38,12 @@ pub enum Entry {
 /// A session of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Seconds since 1970.
+    /// Milliseconds since 1970.
     pub time: u64,
     /// What its calls are marked with.
     pub session: String,
     /// The first root.
-    pub project: String,
+    pub project: PathBuf,
     /// The agent's name for itself.
     pub client: String,
     /// Tokens of the list of tools and of the server's instructions.
@@ -53,30 +53,22 @@ pub struct Session {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// Seconds since 1970.
+    /// Milliseconds since 1970.
     pub time: u64,
     /// The session it belongs to; none at a shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The first root.
-    pub project: String,
+    pub project: PathBuf,
     /// The tool, or the command.
     pub tool: String,
-    /// The file or the search; none for what cannot be asked for again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of: Option<String>,
-    /// Another one when the file has changed.
-    #[serde(default)]
-    pub version: u64,
-    /// The lines asked for: first and last, from 1.
-    pub lines: (usize, usize),
-    /// Tokens of the pruned result, or of the exact one where nothing was pruned.
+    /// Tokens of the view, or of the whole where nothing was pruned.
     pub returned: usize,
     /// Tokens of what the same call returns without its question.
     pub whole: usize,
-    /// What of that was left out: first line, last line, tokens.
+    /// The lines of that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<(usize, usize, usize)>,
+    pub parts: Vec<Lines>,
     /// Whether the whole was returned all the same, to observe what would be saved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observed: bool,
@@ -85,52 +77,64 @@ pub struct Call {
     pub question: Option<String>,
 }
 
+/// Lines of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lines {
+    /// Its path.
+    pub of: PathBuf,
+    /// Runs that the view shows: first and last line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<(usize, usize)>,
+    /// Runs that it leaves out: first line, last line, tokens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<(usize, usize, usize)>,
+}
+
 /// What is written, and where.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// The file.
     pub path: PathBuf,
     /// The first root.
-    pub project: String,
+    pub project: PathBuf,
+    /// Whether this is a session of an agent, or a single command.
+    pub session: bool,
     /// Whether questions are kept.
     pub questions: bool,
 }
 
-/// The ledger of a server, which serves one session of an agent.
+/// An open ledger.
 #[derive(Debug)]
 pub struct Ledger {
-    notes: Mutex<Option<Sender<Note>>>,
+    notes: Mutex<Option<Sender<(u64, Note)>>>,
     written: Mutex<Receiver<()>>,
 }
 
 /// What is to be written.
-#[derive(Serialize, Deserialize)]
 enum Note {
     Session { client: String, schema: usize },
-    Call { tool: String, question: Option<String>, output: Box<Output> },
+    Call { tool: &'static str, question: Option<String>, output: Box<Output> },
 }
 
-impl Note {
-    fn call(tool: &str, question: Option<&str>, output: &Output) -> Self {
-        Self::Call { tool: tool.to_owned(), question: question.map(str::to_owned), output: Box::new(output.clone()) }
-    }
-}
-
-/// Where the ledger is: in the user's directory for such things.
+/// Where the ledger is: where [`VARIABLE`] says, or else in the user's directory for such things. None if it is turned off.
 pub fn place() -> Option<PathBuf> {
-    Some(dirs::state_dir().or_else(dirs::data_local_dir)?.join("codeskim").join("ledger.jsonl"))
+    match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+        Some(off) if off == "off" => None,
+        Some(path) => Some(path.into()),
+        None => Some(dirs::state_dir().or_else(dirs::data_local_dir)?.join("codeskim").join("ledger.jsonl")),
+    }
 }
 
 impl Ledger {
     /// Starts to write. Nothing is created before there is something to write.
     pub fn open(settings: Settings) -> Self {
-        let (notes, to_write) = mpsc::channel::<Note>();
+        let (notes, to_write) = mpsc::channel::<(u64, Note)>();
         let (done, written) = mpsc::channel();
         std::thread::spawn(move || {
             let _done = done; // hangs up when all is written
-            let session = format!("{:016x}", rand::random::<u64>());
-            for note in to_write {
-                if let Err(error) = append(&settings, &note.entry(&settings, Some(&session))) {
+            let session = settings.session.then(|| format!("{:016x}", rand::random::<u64>()));
+            for (time, note) in to_write {
+                if let Err(error) = append(&settings.path, &note.entry(time, &settings, session.as_deref())) {
                     tracing::warn!(%error, path = %settings.path.display(), "the ledger could not be written");
                 }
             }
@@ -144,15 +148,16 @@ impl Ledger {
     }
 
     /// Notes what a tool has returned.
-    pub fn call(&self, tool: &str, question: Option<&str>, output: &Output) {
-        self.note(Note::call(tool, question, output));
+    pub fn call(&self, tool: &'static str, question: Option<&str>, output: &Output) {
+        self.note(Note::Call { tool, question: question.map(str::to_owned), output: Box::new(output.clone()) });
     }
 
     fn note(&self, note: Note) {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
         if let Ok(notes) = self.notes.lock()
             && let Some(notes) = notes.as_ref()
         {
-            let _ = notes.send(note);
+            let _ = notes.send((time, note));
         }
     }
 
@@ -165,75 +170,59 @@ impl Ledger {
     }
 }
 
-/// Lets another process of this program, started as `command`, note what a command has returned, and does not wait for it.
-///
-/// # Errors
-/// A process that cannot be started.
-pub fn hand_over(command: &mut Command, settings: &Settings, tool: &str, question: Option<&str>, output: &Output) -> io::Result<()> {
-    let message = serde_json::to_vec(&(settings, Note::call(tool, question, output)))?;
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0); // an interrupt at the shell is not meant for it
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    child.stdin.take().map_or(Ok(()), |mut input| input.write_all(&message))
-}
-
-/// Notes what was handed over.
-///
-/// # Errors
-/// What is no note, or a ledger that cannot be written.
-pub fn take_over(message: impl io::Read) -> io::Result<()> {
-    let (settings, note): (Settings, Note) = serde_json::from_reader(message)?;
-    append(&settings, &note.entry(&settings, None))
-}
-
 impl Note {
-    fn entry(self, settings: &Settings, session: Option<&str>) -> Entry {
-        let (time, project) = (now(), settings.project.clone());
+    fn entry(self, time: u64, settings: &Settings, session: Option<&str>) -> Entry {
+        let project = settings.project.clone();
         match self {
             Self::Session { client, schema } => {
                 Entry::Session(Session { time, session: session.unwrap_or_default().to_owned(), project, client, schema })
             }
             Self::Call { tool, question, output } => {
                 let account = output.account.unwrap_or_default();
-                let own = o200k(&output.text);
-                let other = account.other.as_deref().map_or(own, o200k);
+                // Reading the vocabulary takes longer than a command without a question, whose tokens are the same on both sides.
+                let count = |text: &str| if session.is_none() && account.other.is_none() { 0 } else { o200k(text) };
+                let own = count(&output.text);
+                let other = account.other.as_deref().map_or(own, count);
                 let (returned, whole) = if account.observed { (other, own) } else { (own, other) };
+                let parts = account.parts.iter().map(|part| Lines::new(part, &project)).collect();
+                let (session, question) = (session.map(str::to_owned), question.filter(|_| settings.questions));
                 Entry::Call(Call {
                     time,
-                    session: session.map(str::to_owned),
+                    session,
                     project,
-                    tool,
-                    of: account.of,
-                    version: account.version,
-                    lines: account.lines,
+                    tool: tool.to_owned(),
                     returned,
                     whole,
-                    left_out: account.left_out.iter().map(|gap| (gap.first, gap.last, o200k(&gap.text))).collect(),
+                    parts,
                     observed: account.observed,
-                    question: question.filter(|_| settings.questions),
+                    question,
                 })
             }
         }
     }
 }
 
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+impl Lines {
+    fn new(part: &Part, project: &Path) -> Self {
+        let left_out = part.left_out.iter().map(|gap| (gap.first, gap.last, o200k(&gap.text))).collect();
+        Self { of: project.join(&part.of), shown: part.shown.clone(), left_out }
+    }
 }
 
-/// Writes one line, at once, so that lines of several programs do not mix.
-fn append(settings: &Settings, entry: &Entry) -> io::Result<()> {
-    let path = &settings.path;
+/// Writes one line. Programs that write at once wait for each other, as one of them may put the ledger aside.
+fn append(path: &Path, entry: &Entry) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
-    }
-    if matches!(entry, Entry::Session(_)) && fs::metadata(path).is_ok_and(|metadata| metadata.len() > LARGE) {
-        fs::rename(path, before(path))?;
     }
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let turn = options.open(path.with_extension("lock"))?;
+    turn.lock()?;
+    if fs::metadata(path).is_ok_and(|metadata| metadata.len() > LARGE) {
+        fs::rename(path, before(path))?;
+    }
     let mut line = serde_json::to_vec(entry)?;
     line.push(b'\n');
     options.open(path)?.write_all(&line)
@@ -264,7 +253,7 @@ pub fn read(path: &Path) -> io::Result<Vec<Entry>> {
 }
 
 impl Entry {
-    /// Seconds since 1970.
+    /// Milliseconds since 1970.
     pub fn time(&self) -> u64 {
         match self {
             Self::Session(session) => session.time,

@@ -19,8 +19,8 @@ pub fn render(stats: &Stats) -> String {
     let mut out = String::new();
     let rows = [
         (counted(total.calls, "call"), total.whole as isize, "what they return without questions"),
+        ("again".to_owned(), -(total.again as isize), "what of that the session knew already, or asked for after it was left out"),
         ("returned".to_owned(), -(total.returned as isize), "what they returned"),
-        ("asked again".to_owned(), -(total.again as isize), "what a view had left out, and was asked for later on"),
         (counted(total.sessions, "session"), -(total.schema as isize), "the list of tools and the instructions, once a session"),
         ("net".to_owned(), total.net, "o200k tokens"),
     ];
@@ -36,8 +36,8 @@ pub fn render(stats: &Stats) -> String {
         );
     }
     if total.observed > 0 {
-        let _ =
-            writeln!(out, "\n{} returned the whole, to observe: what they would have saved is counted.", counted(total.observed, "call"));
+        let (calls, tokens) = (counted(total.observed, "observed call"), grouped(total.would_save));
+        let _ = writeln!(out, "\n{calls} returned the whole; views would have saved {tokens}, which is not in the net.");
     }
     for (title, rows) in [("tool", &stats.tools), ("project", &stats.projects), ("day", &stats.days)] {
         table(&mut out, title, rows);

@@ -1,23 +1,24 @@
 //! What was saved, from the ledger.
 //!
-//! The measure is the same session without questions: each call returns what it would have returned whole. What a view left out counts once, the
-//! first time: when its lines are asked for again, read back or with another question, the reader would have had them already. So
+//! The measure is a session that asks no questions and so has a text once it has asked for it. A view is worth the lines of its text that the session
+//! has not come across before, shown or left out, less what the view costs; reading back what a view left out costs what it returns:
 //!
 //! ```text
-//! net = whole - returned - asked again - list of tools
+//! net = whole - known before - returned - list of tools
 //! ```
 //!
-//! A call that returns what no other call would, a map, counts as a cost.
+//! A call that takes the place of no other, a map, counts as a cost. What an agent reads with tools of its own is not known here.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 use chrono::{Days, Local, TimeZone};
 use serde::Serialize;
 
 use super::{Call, Entry};
 
-/// Calls of a shell that are further apart belong to two sessions, in seconds.
-const PAUSE: u64 = 30 * 60;
+/// Commands of a shell that are further apart belong to two sessions, in milliseconds.
+const PAUSE: u64 = 30 * 60 * 1000;
 
 /// Tokens (o200k) and counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -28,18 +29,18 @@ pub struct Figures {
     pub calls: usize,
     /// What the calls return without their questions.
     pub whole: usize,
-    /// What they returned.
-    pub returned: usize,
-    /// What of the whole an earlier view had left out.
+    /// What of that the session knew before, or had been spared and asked for after all.
     pub again: usize,
-    /// Calls that asked again for something left out.
-    pub again_calls: usize,
+    /// What the calls returned.
+    pub returned: usize,
     /// The list of tools, once a session.
     pub schema: usize,
-    /// Calls that returned the whole all the same, to observe what would be saved.
-    pub observed: usize,
     /// What remains.
     pub net: isize,
+    /// Calls that returned the whole all the same, to observe.
+    pub observed: usize,
+    /// What their views would have saved; not in the net.
+    pub would_save: isize,
 }
 
 /// The figures, in all and by what they are of.
@@ -60,184 +61,171 @@ impl Figures {
         self.sessions += other.sessions;
         self.calls += other.calls;
         self.whole += other.whole;
-        self.returned += other.returned;
         self.again += other.again;
-        self.again_calls += other.again_calls;
+        self.returned += other.returned;
         self.schema += other.schema;
-        self.observed += other.observed;
         self.net += other.net;
+        self.observed += other.observed;
+        self.would_save += other.would_save;
     }
 
     fn with_net(self) -> Self {
-        Self { net: self.whole as isize - (self.returned + self.again + self.schema) as isize, ..self }
+        Self { net: self.whole as isize - (self.again + self.returned + self.schema) as isize, ..self }
     }
 }
 
-/// Adds up a ledger, in order of time.
-pub fn stats(entries: &[Entry]) -> Stats {
-    let mut stats = Stats::default();
-    let mut sessions = Sessions::default();
+/// Adds up a ledger, in order of time; only the last `days`, today included, if there is such a number.
+pub fn stats(entries: &[Entry], days: Option<u64>) -> Stats {
+    let first = days.and_then(|days| Local::now().date_naive().checked_sub_days(Days::new(days - 1)));
+    let first = first.map_or_else(String::new, |first| first.format("%F").to_string());
+    let (mut stats, mut sessions) = (Stats::default(), Sessions::default());
     for entry in entries {
         let (figures, tool, project) = match entry {
             Entry::Session(session) => {
-                let figures = Figures { sessions: 1, schema: session.schema, ..Figures::default() };
-                (figures.with_net(), None, &session.project)
+                (Figures { sessions: 1, schema: session.schema, ..Figures::default() }.with_net(), None, &session.project)
             }
             Entry::Call(call) => (sessions.call(call), Some(&call.tool), &call.project),
         };
+        let day = day(entry.time());
+        if day < first {
+            continue;
+        }
         stats.total.add(&figures);
         if let Some(tool) = tool {
             stats.tools.entry(tool.clone()).or_default().add(&figures);
         }
-        stats.projects.entry(project.clone()).or_default().add(&figures);
-        stats.days.entry(day(entry.time())).or_default().add(&figures);
+        stats.projects.entry(project.display().to_string()).or_default().add(&figures);
+        stats.days.entry(day).or_default().add(&figures);
     }
     stats
 }
 
-/// Keeps the entries of the last days, today included.
-pub fn keep_days(entries: &mut Vec<Entry>, days: u64) {
-    let first = Local::now().date_naive().checked_sub_days(Days::new(days - 1));
-    let first = first.map_or_else(String::new, |first| first.format("%F").to_string());
-    entries.retain(|entry| day(entry.time()) >= first);
-}
-
 fn day(time: u64) -> String {
-    let moment = i64::try_from(time).ok().and_then(|time| Local.timestamp_opt(time, 0).single());
+    let moment = i64::try_from(time).ok().and_then(|time| Local.timestamp_millis_opt(time).single());
     moment.map_or_else(String::new, |moment| moment.format("%F").to_string())
 }
 
-/// What sessions have left out so far.
+/// What sessions know.
 #[derive(Default)]
 struct Sessions {
-    /// By session and by what was asked for.
-    left_out: HashMap<(String, String), LeftOut>,
-    /// For each project the last call of a shell, and the number of its session.
-    shells: HashMap<String, (u64, usize)>,
-}
-
-/// What was left out of a file or a search: first line, last line, tokens.
-#[derive(Default)]
-struct LeftOut {
-    version: u64,
-    gaps: Vec<(usize, usize, f64)>,
+    /// By session and file: the lines that were shown or left out, with the tokens that were saved by leaving them out.
+    known: HashMap<(String, PathBuf), HashMap<usize, f64>>,
+    /// When a shell's last command was, and the number of its session.
+    shell: (u64, usize),
 }
 
 impl Sessions {
     fn call(&mut self, call: &Call) -> Figures {
-        let again = match &call.of {
-            Some(of) => {
-                let session = self.session(call);
-                self.left_out.entry((session, of.clone())).or_default().asked_again(call)
+        let again = self.again(call);
+        if call.observed {
+            let would_save = call.whole as isize - (again + call.returned) as isize;
+            return Figures { calls: 1, whole: call.whole, returned: call.whole, observed: 1, would_save, ..Figures::default() };
+        }
+        Figures { calls: 1, whole: call.whole, again, returned: call.returned, ..Figures::default() }.with_net()
+    }
+
+    /// Tokens of the whole that cannot be saved: of a view, what the session has come across before; of an exact text, what was left out before.
+    /// Then what is shown is paid for, and what is left out for the first time is saved.
+    fn again(&mut self, call: &Call) -> usize {
+        let session = self.session(call);
+        let pruned = call.parts.iter().any(|part| !part.left_out.is_empty());
+        let (mut lines, mut known_lines, mut left_out) = (0_usize, 0_usize, 0.0);
+        for part in &call.parts {
+            let known = self.known.entry((session.clone(), part.of.clone())).or_default();
+            for line in part.shown.iter().flat_map(|(first, last)| *first..=*last) {
+                lines += 1;
+                if let Some(saved) = known.insert(line, 0.0) {
+                    known_lines += 1;
+                    left_out += saved;
+                }
             }
-            None => 0.0,
-        };
-        let again = (again.round() as usize).min(call.whole);
-        let figures = Figures {
-            calls: 1,
-            whole: call.whole,
-            returned: call.returned,
-            again,
-            again_calls: usize::from(again > 0),
-            observed: usize::from(call.observed),
-            ..Figures::default()
-        };
-        figures.with_net()
+            for (first, last, tokens) in part.left_out.iter().filter(|(first, last, _)| first <= last) {
+                for line in *first..=*last {
+                    lines += 1;
+                    known_lines += usize::from(known.contains_key(&line));
+                    known.entry(line).or_insert(*tokens as f64 / (last + 1 - first) as f64);
+                }
+            }
+        }
+        let tokens = if pruned { call.whole as f64 * known_lines as f64 / lines.max(1) as f64 } else { left_out };
+        tokens.round() as usize
     }
 
     /// The session of a call; those of a shell are told apart by pauses.
     fn session(&mut self, call: &Call) -> String {
         call.session.clone().unwrap_or_else(|| {
-            let (last, number) = self.shells.entry(call.project.clone()).or_default();
+            let (last, number) = &mut self.shell;
             if call.time.saturating_sub(*last) > PAUSE {
                 *number += 1;
             }
             *last = call.time;
-            format!("{} {number}", call.project)
+            format!("shell {number}")
         })
-    }
-}
-
-impl LeftOut {
-    /// Tokens among the lines asked for that were left out before; a gap that is asked for in part counts in part. Then what the call leaves
-    /// out takes their place.
-    fn asked_again(&mut self, call: &Call) -> f64 {
-        if self.version != call.version {
-            *self = Self { version: call.version, gaps: Vec::new() };
-        }
-        let (from, to) = call.lines;
-        let (mut again, mut rest) = (0.0, Vec::new());
-        for (first, last, tokens) in self.gaps.drain(..) {
-            let share = |first: usize, last: usize, of: usize| tokens * (last + 1).saturating_sub(first) as f64 / of as f64;
-            let lines = last + 1 - first;
-            let (shared_from, shared_to) = (first.max(from), last.min(to));
-            if shared_from > shared_to {
-                rest.push((first, last, tokens));
-                continue;
-            }
-            again += share(shared_from, shared_to, lines);
-            let before = (first, shared_from.saturating_sub(1));
-            let after = (shared_to + 1, last);
-            rest.extend([before, after].into_iter().filter(|(a, b)| a <= b).map(|(a, b)| (a, b, share(a, b, lines))));
-        }
-        rest.extend(call.left_out.iter().filter(|(first, last, _)| first <= last).map(|(a, b, tokens)| (*a, *b, *tokens as f64)));
-        self.gaps = rest;
-        again
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::Lines;
+    use crate::prune::{Piece, pieces};
     use proptest::prelude::*;
 
-    fn call(lines: (usize, usize), returned: usize, whole: usize, left_out: Vec<(usize, usize, usize)>) -> Call {
+    /// A call on a text of ten tokens a line.
+    fn call(first: usize, kept: &[bool]) -> Call {
+        let mut part = Lines { of: "/p/a.rs".into(), shown: Vec::new(), left_out: Vec::new() };
+        for piece in pieces(kept) {
+            match piece {
+                Piece::Lines(lines) => part.shown.push((first + lines.start, first + lines.end - 1)),
+                Piece::Gap(gap) => part.left_out.push((first + gap.start, first + gap.end - 1, 10 * gap.len())),
+            }
+        }
+        let returned = 10 * kept.iter().filter(|kept| **kept).count();
         Call {
             time: 1_000,
             session: Some("a".to_owned()),
-            project: "/p".to_owned(),
+            project: "/p".into(),
             tool: "read_file".to_owned(),
-            of: Some("a.rs".to_owned()),
-            version: 1,
-            lines,
             returned,
-            whole,
-            left_out,
+            whole: 10 * kept.len(),
+            parts: vec![part],
             observed: false,
             question: None,
         }
     }
 
-    fn net(calls: &[Call]) -> isize {
-        stats(&calls.iter().cloned().map(Entry::Call).collect::<Vec<_>>()).total.net
+    fn net(calls: &[&Call]) -> isize {
+        stats(&calls.iter().map(|call| Entry::Call((*call).clone())).collect::<Vec<_>>(), None).total.net
     }
 
     #[test]
-    fn what_is_read_back_is_subtracted_once() {
-        let view = call((1, 100), 20, 100, vec![(11, 60, 50), (71, 100, 30)]);
-        let back = call((11, 60), 50, 50, vec![]);
-        assert_eq!(net(std::slice::from_ref(&view)), 80);
-        assert_eq!(net(&[view.clone(), back.clone()]), 30);
-        assert_eq!(net(&[view.clone(), back.clone(), back.clone()]), 30, "the second time is no other than without questions");
-        assert_eq!(net(&[view.clone(), call((36, 65), 30, 30, vec![])]), 55, "half of a gap");
-        assert_eq!(net(&[view.clone(), view.clone()]), 80, "a second view leaves out what was never paid for");
-        assert_eq!(net(&[view.clone(), Call { version: 2, ..view.clone() }]), 160, "another text");
-        assert_eq!(net(&[view.clone(), Call { session: Some("b".to_owned()), ..back.clone() }]), 80, "another reader");
+    fn only_what_was_not_known_is_saved_and_what_is_read_back_is_not() {
+        let view = call(1, &[[false; 60].as_slice(), &[true; 10], &[false; 30]].concat());
+        let back = call(11, &[true; 20]);
+        let all = call(1, &[true; 100]);
+        assert_eq!(net(&[&view]), 900);
+        assert_eq!(net(&[&view, &back]), 700);
+        assert_eq!(net(&[&view, &back, &back]), 700, "a second time is no other than without questions");
+        assert_eq!(net(&[&view, &all]), 0);
+        assert_eq!(net(&[&view, &view]), 800, "the second view tells nothing new");
+        assert_eq!(net(&[&all, &view]), -100);
+        assert_eq!(net(&[&view, &Call { session: Some("b".to_owned()), ..back.clone() }]), 900, "another reader");
         let shell = |time, call: &Call| Call { session: None, time, ..call.clone() };
-        assert_eq!(net(&[shell(5_000, &view), shell(5_100, &back)]), 30);
-        assert_eq!(net(&[shell(5_000, &view), shell(9_000, &back)]), 80);
+        assert_eq!(net(&[&shell(5_000_000, &view), &shell(5_100_000, &back)]), 700);
+        assert_eq!(net(&[&shell(5_000_000, &view), &shell(9_000_000, &back)]), 900);
+        let observed = Call { observed: true, ..view.clone() };
+        let total = stats(&[Entry::Call(observed)], None).total;
+        assert_eq!((total.net, total.would_save), (0, 900));
     }
 
     proptest! {
-        /// However often a text is asked about, what is saved is what the last view leaves out: less than the text.
+        /// However often a text is asked about, no more is saved than it has, less all that was returned.
         #[test]
         fn a_text_is_never_saved_twice(views in prop::collection::vec(prop::collection::vec(any::<bool>(), 50), 1..6)) {
-            let left_out = |kept: &[bool]| kept.iter().filter(|kept| !**kept).count();
-            let calls: Vec<Call> = views.iter().map(|kept| {
-                let gaps = crate::prune::gaps(kept).into_iter().map(|gap| (gap.start + 1, gap.end, 10 * gap.len())).collect();
-                call((1, 50), 500 - 10 * left_out(kept), 500, gaps)
-            }).collect();
-            prop_assert_eq!(net(&calls), 10 * left_out(views.last().expect("a view")) as isize);
+            let calls: Vec<Call> = views.iter().map(|kept| call(1, kept)).filter(|call| call.returned < call.whole).collect();
+            let returned: usize = calls.iter().map(|call| call.returned).sum();
+            let saved = if calls.is_empty() { 0 } else { 500 - returned as isize };
+            prop_assert_eq!(net(&calls.iter().collect::<Vec<_>>()), saved);
         }
     }
 }

@@ -137,14 +137,16 @@ impl Results {
         Rows { results: self, lines, is_heading }
     }
 
-    /// The rows as they are shown.
-    pub fn rows(&self) -> Vec<String> {
-        let mut rows = Vec::new();
-        for (_, file) in self.with_text() {
-            rows.push(format!("{}\n", file.name()));
-            rows.extend(file.lines.iter().map(FoundLine::render));
-        }
-        rows
+    /// The lines of each file with text: their numbers, whether they are shown, and what they say.
+    pub fn files_with(&self, decision: &Decision) -> impl Iterator<Item = (&str, impl Iterator<Item = (usize, bool, &str)>)> {
+        let kept = decision.kept(self.material().lines.len());
+        let mut row = 0;
+        self.with_text().map(move |(_, file)| {
+            let own = kept[row + 1..row + 1 + file.lines.len()].to_vec(); // after the heading
+            row += 1 + file.lines.len();
+            let lines = file.lines.iter().zip(own).map(|(line, kept)| (line.number, kept, line.text.as_str()));
+            (file.path.as_str(), lines)
+        })
     }
 
     fn with_text(&self) -> impl Iterator<Item = (usize, &FileMatches)> {

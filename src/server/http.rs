@@ -38,6 +38,8 @@ const LINGER: usize = 4 * LARGEST_REQUEST;
 const QUEUE: usize = 32;
 /// How long a request's body may take to come, as it has its place meanwhile.
 const BODY: Duration = Duration::from_secs(30);
+/// How long a request that is refused may go on sending, so that it sees why.
+const DRAIN: Duration = Duration::from_secs(1);
 /// How long connections may take to end after the server was told to stop.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -49,6 +51,8 @@ struct Gate {
     loopback: bool,
     /// Requests that run or wait.
     admitted: Semaphore,
+    /// Refused requests that are read to their end.
+    draining: Semaphore,
 }
 
 /// What the handlers of /prune share.
@@ -71,7 +75,12 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     server.warm_up();
     let at_once = std::thread::available_parallelism().map_or(1, usize::from);
-    let gate = Arc::new(Gate { token, loopback: listener.local_addr()?.ip().is_loopback(), admitted: Semaphore::new(at_once + QUEUE) });
+    let gate = Arc::new(Gate {
+        token,
+        loopback: listener.local_addr()?.ip().is_loopback(),
+        admitted: Semaphore::new(at_once + QUEUE),
+        draining: Semaphore::new(QUEUE),
+    });
     let slots = Arc::new(Semaphore::new(at_once));
     let server = Server { slots: Arc::clone(&slots), ..server };
     // Hosts and origins are checked by the gate, for all routes alike.
@@ -122,13 +131,19 @@ async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> R
         Some(refusal) => Err(refusal),
         None => gate.admitted.try_acquire().map_err(|_| busy()),
     };
-    let most = if admitted.is_ok() { LARGEST_REQUEST } else { 0 };
-    let read = tokio::time::timeout(BODY, read(body, most)).await;
     let _admitted = match admitted {
         Ok(admitted) => admitted,
-        Err(refusal) => return refusal,
+        Err(refusal) => {
+            // A client that waits for a word before it sends the body has it now.
+            if !parts.headers.contains_key(header::EXPECT)
+                && let Ok(_draining) = gate.draining.try_acquire()
+            {
+                let _ = tokio::time::timeout(DRAIN, read(body, 0)).await;
+            }
+            return refusal;
+        }
     };
-    match read {
+    match tokio::time::timeout(BODY, read(body, LARGEST_REQUEST)).await {
         Ok(Ok(Some(body))) => next.run(Request::from_parts(parts, body.into())).await,
         Ok(Ok(None)) => detail(StatusCode::PAYLOAD_TOO_LARGE, format!("The request has more than {} MB.", LARGEST_REQUEST >> 20)),
         Ok(Err(_)) => detail(StatusCode::BAD_REQUEST, "The request's body broke off."),

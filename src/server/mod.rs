@@ -69,6 +69,16 @@ impl Server {
         std::thread::spawn(move || session.skimmer.warm_up());
     }
 
+    /// Notes, once, that the agent knows of the tools: it asks for them, or remembers them from a session before.
+    fn note_session(&self, context: &RequestContext<RoleServer>) {
+        if let Some(ledger) = &self.ledger
+            && !self.told.swap(true, Ordering::Relaxed)
+        {
+            let client = context.client_info().map_or_else(String::new, |client| client.name.clone());
+            ledger.session(&client, SCHEMA_TOKENS);
+        }
+    }
+
     /// Waits for a turn.
     async fn slot(&self) -> Option<OwnedSemaphorePermit> {
         tokio::time::timeout(PATIENCE, Arc::clone(&self.slots).acquire_owned()).await.ok()?.ok()
@@ -109,12 +119,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        if let Some(ledger) = &self.ledger
-            && !self.told.swap(true, Ordering::Relaxed)
-        {
-            let client = context.client_info().map_or_else(String::new, |client| client.name.clone());
-            ledger.session(&client, SCHEMA_TOKENS);
-        }
+        self.note_session(&context);
         let list = ListToolsResult::with_all_items(tools());
         Ok(if may_keep(&context) { list.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
     }
@@ -144,7 +149,11 @@ impl ServerHandler for Server {
             prompts::get(&session, &request.name, request.arguments.as_ref(), &Call { cancel, progress: None })
         };
         let stopped = |_| ErrorData::internal_error("The prompt stopped unexpectedly; the server goes on.", None);
-        Ok(tokio::task::spawn_blocking(work).await.map_err(stopped)??.into())
+        let (prompt, output) = tokio::task::spawn_blocking(work).await.map_err(stopped)??;
+        if let (Some(ledger), Some(output)) = (&self.ledger, output) {
+            ledger.call("repo_map", None, &output);
+        }
+        Ok(prompt.into())
     }
 
     async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
@@ -152,6 +161,7 @@ impl ServerHandler for Server {
             let name = crate::error::quote(&request.name);
             return Err(ErrorData::invalid_params(format!("There is no tool {name}; call tools/list for those there are."), None));
         };
+        self.note_session(&context);
         let Some(slot) = self.slot().await else { return Ok(CallToolResult::error(vec![ContentBlock::text(BUSY)]).into()) };
         let question =
             request.arguments.as_ref().and_then(|arguments| arguments.get("context_focus_question")?.as_str().map(str::to_owned));

@@ -4,7 +4,7 @@ use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 
 use crate::error::{Error, quote};
-use crate::tools::{Call, Session, repo_map};
+use crate::tools::{Call, Output, Session, repo_map};
 
 /// The study's form of a map: before the task.
 const REPO_MAP: &str = "repo_map";
@@ -35,19 +35,24 @@ pub fn all() -> Vec<Prompt> {
     ]
 }
 
-/// One prompt with its arguments filled in.
+/// One prompt with its arguments filled in, and the map in it if there is one.
 ///
 /// # Errors
 /// A prompt that is not there, arguments that are missing or wrong, or a task that cannot be mapped, in one sentence.
-pub fn get(session: &Session, name: &str, arguments: Option<&JsonObject>, call: &Call<'_>) -> Result<GetPromptResult, ErrorData> {
+pub fn get(
+    session: &Session,
+    name: &str,
+    arguments: Option<&JsonObject>,
+    call: &Call<'_>,
+) -> Result<(GetPromptResult, Option<Output>), ErrorData> {
     let argument = |name: &str| arguments?.get(name)?.as_str().filter(|text| !text.trim().is_empty());
-    let text = match name {
-        READING => reading(argument("agent").unwrap_or(AGENTS[0].0)),
-        REPO_MAP => task_with_map(session, argument("task"), call),
+    let found = match name {
+        READING => reading(argument("agent").unwrap_or(AGENTS[0].0)).map(|text| (text, None)),
+        REPO_MAP => task_with_map(session, argument("task"), call).map(|(text, map)| (text, Some(map))),
         _ => Err(format!("There is no prompt {}; call prompts/list for those there are.", quote(name))),
     };
-    let text = text.map_err(|message| ErrorData::invalid_params(message, None))?;
-    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
+    let (text, map) = found.map_err(|message| ErrorData::invalid_params(message, None))?;
+    Ok((GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]), map))
 }
 
 fn reading(agent: &str) -> Result<String, String> {
@@ -55,9 +60,9 @@ fn reading(agent: &str) -> Result<String, String> {
     found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| format!("There is nothing for the agent {}; leave it out.", quote(agent)))
 }
 
-fn task_with_map(session: &Session, task: Option<&str>, call: &Call<'_>) -> Result<String, String> {
+fn task_with_map(session: &Session, task: Option<&str>, call: &Call<'_>) -> Result<(String, Output), String> {
     let task = task.ok_or("The prompt repo_map needs a task.")?;
     let request = repo_map::Request { task: Some(task.to_owned()), ..repo_map::Request::default() };
-    let map = repo_map::run(session, &request, call).map_err(|error: Error| error.to_string())?.text;
-    Ok(format!("{map}\n{task}"))
+    let map = repo_map::run(session, &request, call).map_err(|error: Error| error.to_string())?;
+    Ok((format!("{}\n{task}", map.text), map))
 }

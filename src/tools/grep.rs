@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -17,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::{Account, Call, Output, Session, lenient_number, question};
+use super::{Call, Output, Part, Session, answer, lenient_number, question};
 use crate::error::{Error, Result, counted, quote};
 use crate::prune::matches::{FileMatches, FoundLine, Results};
 use crate::prune::{Decision, decide};
@@ -59,16 +58,6 @@ pub struct Request {
     pub context_focus_question: Option<String>,
 }
 
-impl Request {
-    /// A name for the search without its question, which does not tell what is searched for.
-    fn name(&self) -> String {
-        let mut hasher = DefaultHasher::new();
-        let Self { pattern, path, glob, context, ignore_case, literal, context_focus_question: _ } = self;
-        (pattern, path, glob, context, ignore_case, literal).hash(&mut hasher);
-        format!("search {:016x}", hasher.finish())
-    }
-}
-
 /// Searches the roots, or one file or directory in them.
 ///
 /// # Errors
@@ -101,9 +90,8 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     };
     let text = results.render(&pattern, &decision, collected.failed, most);
     let whole = (!matches!(decision, Decision::Whole)).then(|| results.render(&pattern, &Decision::Whole, collected.failed, most));
-    let rows = results.rows();
-    let account = Account { of: Some(request.name()), ..Account::new(&rows, 0, &decision.kept(rows.len()), most) };
-    Ok(account.answer(text, whole, session.options.observe))
+    let parts = results.files_with(&decision).map(|(path, lines)| Part::new(path, lines)).collect();
+    Ok(answer(text, whole, parts, session.options.observe))
 }
 
 /// A compiled search.

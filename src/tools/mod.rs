@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Result;
@@ -60,7 +60,7 @@ pub struct Call<'a> {
 }
 
 /// A tool's answer.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Output {
     /// What the reader gets.
     pub text: String,
@@ -71,30 +71,35 @@ pub struct Output {
 }
 
 /// What a result is of, and what it could have been.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Account {
-    /// The file or the search; none for what cannot be asked for again.
-    pub of: Option<String>,
-    /// Another one when the file has changed.
-    pub version: u64,
-    /// The lines asked for: first and last, from 1.
-    pub lines: (usize, usize),
     /// What the same call returns without its question, where that is something else; if `observed`, the view in its place.
     pub other: Option<String>,
     /// Whether the whole is returned, to observe what a view would save.
     pub observed: bool,
-    /// What of that the view leaves out.
+    /// The lines of the whole.
+    pub parts: Vec<Part>,
+}
+
+/// Lines of one file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The file as it is shown to the reader.
+    pub of: String,
+    /// Runs of lines that the view shows: first and last, from 1.
+    pub shown: Vec<(usize, usize)>,
+    /// Runs that it leaves out.
     pub left_out: Vec<LeftOut>,
 }
 
 /// Lines that a view leaves out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The first of them, from 1.
     pub first: usize,
     /// The last of them.
     pub last: usize,
-    /// Their text.
+    /// Their text, as far as it would be shown.
     pub text: String,
 }
 
@@ -110,36 +115,38 @@ impl Output {
     }
 }
 
-impl Account {
-    /// Of `lines`, the first of which has the 0-based number `first`. What is left out counts as far as `most` characters of the whole reach.
-    fn new(lines: &[impl AsRef<str>], first: usize, kept: &[bool], most: usize) -> Self {
-        let (mut left_out, mut length) = (Vec::<LeftOut>::new(), 0);
-        for (number, (line, kept)) in (first + 1..).zip(lines.iter().zip(kept)) {
-            let line = line.as_ref();
-            length += line.chars().count().min(render::LONGEST_LINE);
-            if length > most {
-                break;
+impl Part {
+    /// Of lines in order: the number of each, whether the view shows it, and its text.
+    fn new<'a>(of: &str, lines: impl Iterator<Item = (usize, bool, &'a str)>) -> Self {
+        let mut part = Self { of: of.to_owned(), ..Self::default() };
+        for (number, shown, line) in lines {
+            if shown {
+                match part.shown.last_mut() {
+                    Some((_, last)) if *last + 1 == number => *last = number,
+                    _ => part.shown.push((number, number)),
+                }
+                continue;
             }
-            match left_out.last_mut() {
-                _ if *kept => {}
+            let line = render::cut_line(line, render::LONGEST_LINE, 0..0).0;
+            match part.left_out.last_mut() {
                 Some(gap) if gap.last + 1 == number => {
                     gap.last = number;
-                    gap.text.push_str(line);
+                    gap.text.push_str(&line);
                 }
-                _ => left_out.push(LeftOut { first: number, last: number, text: line.to_owned() }),
+                _ => part.left_out.push(LeftOut { first: number, last: number, text: line }),
             }
         }
-        Self { lines: (first + 1, first + kept.len()), left_out, ..Self::default() }
+        part
     }
+}
 
-    /// The answer with a view, or with the whole if that is only observed.
-    fn answer(self, view: String, whole: Option<String>, observe: bool) -> Output {
-        let (text, other, observed) = match whole {
-            Some(whole) if observe => (whole, Some(view), true),
-            whole => (view, whole, false),
-        };
-        Output { text, found: true, account: Some(Self { other, observed, ..self }) }
-    }
+/// The answer with a view, or with the whole if that is only observed.
+fn answer(view: String, whole: Option<String>, parts: Vec<Part>, observe: bool) -> Output {
+    let (text, other, observed) = match whole {
+        Some(whole) if observe => (whole, Some(view), true),
+        whole => (view, whole, false),
+    };
+    Output { text, found: true, account: Some(Account { other, observed, parts }) }
 }
 
 impl Session {
@@ -215,8 +222,13 @@ impl Session {
         let text = render::page(&page, &kept, status, limits.most);
         let exact = || render::page(&Page { note: None, ..page }, &vec![true; lines.len()], Status::Exact, limits.most);
         let whole = (!matches!(status, Status::Exact)).then(exact);
-        let account = Account::new(&lines, excerpt.first, &kept, limits.most);
-        Ok(account.answer(text, whole, self.options.observe))
+        // What the whole would not show is not saved either.
+        let within = lines.iter().scan(0, |length, line| {
+            *length += line.chars().count().min(render::LONGEST_LINE);
+            (*length <= limits.most).then_some(*line)
+        });
+        let part = Part::new(name, (excerpt.first + 1..).zip(within).zip(&kept).map(|((number, line), kept)| (number, *kept, line)));
+        Ok(answer(text, whole, vec![part], self.options.observe))
     }
 
     /// How a gap of a file is read back.

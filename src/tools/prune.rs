@@ -3,6 +3,7 @@
 //! What comes through a pipe cannot be read again, so nothing is refused for what it is: bytes that are not text are replaced, and of an
 //! endless text the end stays, where a log tells what went wrong.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 
 use super::{Call, Output, Session};
@@ -33,7 +34,19 @@ pub fn run<R: Read>(session: &Session, request: Request<R>, call: &Call<'_>) -> 
     let total = Some(dropped + text.len());
     let text = if too_many == 0 { text } else { text.part(too_many..text.len()) };
     let excerpt = Excerpt { text, first: dropped + too_many, total };
-    session.show(&request.name, &excerpt, Some(&question), "sed -n A,Bp on a saved copy (tee) shows them", &call.cancel)
+    let content = text_hash(excerpt.text.as_str());
+    let mut output =
+        session.show(&request.name, &excerpt, Some(&question), "sed -n A,Bp on a saved copy (tee) shows them", &call.cancel)?;
+    for part in output.account.iter_mut().flat_map(|account| &mut account.parts) {
+        part.of = format!("pipe {content:016x}"); // the same text again is no other
+    }
+    Ok(output)
+}
+
+fn text_hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The last lines of a text, at most [`LARGEST`] bytes of them unless one line alone is longer, and how many came before.

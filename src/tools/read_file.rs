@@ -38,12 +38,9 @@ impl Request {
 pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Output> {
     let question = question(request.context_focus_question.as_ref())?;
     let open = session.workspace.open_file(&request.path)?;
-    let (name, version) = (open.shown.clone(), open.version);
+    let name = open.shown.clone();
     let excerpt = text::read(open, request.start_line, request.end_line, &call.cancel)?;
-    let mut output = session.show(&name, &excerpt, question.as_ref(), session.read_back(), &call.cancel)?;
-    if let Some(account) = &mut output.account {
-        (account.of, account.version) = (Some(name.clone()), version);
-    }
+    let output = session.show(&name, &excerpt, question.as_ref(), session.read_back(), &call.cancel)?;
     session.remember(&name, excerpt.total == Some(excerpt.text.len()) && output.text == excerpt.text.as_str());
     Ok(output)
 }

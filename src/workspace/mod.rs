@@ -9,7 +9,6 @@ pub mod walk;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use cap_fs_ext::OpenOptionsSyncExt;
 use cap_std::ambient_authority;
@@ -72,8 +71,6 @@ pub struct OpenFile {
     pub shown: String,
     /// Its size in bytes when it was opened.
     pub bytes: u64,
-    /// A number that changes when the file does: when it was last modified, in nanoseconds since 1970, where that is known.
-    pub version: u64,
 }
 
 impl Workspace {
@@ -145,9 +142,7 @@ impl Workspace {
         if !metadata.is_file() {
             return Err(Error::NotRegular(quote(&shown)));
         }
-        let modified = metadata.modified().ok().and_then(|time| time.into_std().duration_since(UNIX_EPOCH).ok());
-        let version = modified.map_or(0, |since| since.as_nanos() as u64);
-        Ok(OpenFile { bytes: metadata.len(), version, file: file.into_std(), shown })
+        Ok(OpenFile { bytes: metadata.len(), file: file.into_std(), shown })
     }
 
     /// Finds an existing file or directory, in every root that has one of this path; the roots themselves when no path is given.

@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -132,7 +133,8 @@ def install(work):
     if not (work / "node_modules/.package-lock.json").exists():
         shutil.copy(HERE / "package.json", work)
         subprocess.run(["npm", "install", "--no-audit", "--no-fund"], cwd=work, check=True)
-    python = next((p for p in ("python3.13", "python3.12", "python3") if runs([p, "-c", "import sys; sys.exit(sys.version_info < (3, 12))"])), None)
+    candidates = [*sorted(Path.home().glob(".pyenv/versions/3.1[2-9]*/bin/python3")), "python3.13", "python3.12", "python3"]
+    python = next((p for p in candidates if runs([p, "-c", "import sys; sys.exit(sys.version_info < (3, 12))"])), None)
     if python and not (work / "venv/installed").exists():
         subprocess.run([python, "-m", "venv", work / "venv"], check=True)
         subprocess.run([work / "venv/bin/pip", "install", "-q", "-r", HERE / "requirements.txt"], check=True)
@@ -205,11 +207,13 @@ class Place:
         self.setup = self.output([codeskim, "setup", name, "--yes", *options])  # beside what is already in the agent's configuration
 
     def output(self, command):
+        agent = subprocess.Popen(command, cwd=self.project, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
         try:
-            done = subprocess.run(command, cwd=self.project, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT)
-            return done.stdout + done.stderr
-        except subprocess.TimeoutExpired as late:
-            return f"took more than {LIMIT} s\n{late.stdout}{late.stderr}"
+            return agent.communicate(timeout=LIMIT)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(agent.pid, signal.SIGKILL)  # with all that it has started
+            return f"took more than {LIMIT} s\n{agent.communicate()[0]}"
 
     def follow(self, plan, log):
         """Runs the agent with the model on a plan; what came back of each call, as the model got it."""

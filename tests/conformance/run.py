@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The protocol's own conformance suite against `codeskim serve --http`, for both eras of the protocol.
 
-    python3 tests/conformance/run.py target/release/codeskim [--work DIR] [--write]
+    python3 tests/conformance/run.py target/release/codeskim [--work DIR]
 
 The suite comes from npm, into DIR (with Node, as it needs 22). What is expected to fail is in 2025-11-25.yml and 2026-07-28.yml, with the reason in
 front of each; a scenario that fails and is not there, or is there and passes, fails the run.
@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -31,9 +32,13 @@ def main():
         subprocess.run(["npm", "install", "--no-audit", "--no-fund"], cwd=options.work, check=True)
     binaries = options.work / "node_modules/.bin"
     environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
-    server = subprocess.Popen([options.codeskim, "--root", str(REPOSITORY), "serve", "--http", "0"], stderr=subprocess.PIPE, text=True)
+    said = options.work / "server.log"
+    with said.open("w") as log:
+        server = subprocess.Popen([options.codeskim, "--root", str(REPOSITORY), "serve", "--http", "0"], stderr=log)
     try:
-        url = re.search(r"http://\S+/mcp", server.stderr.readline())[0]
+        while not (url := re.search(r"http://\S+/mcp", said.read_text())):
+            time.sleep(0.05)
+        url = url[0]
         failed = False
         for era in ERAS:
             print(f"== {era}", flush=True)

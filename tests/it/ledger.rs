@@ -1,5 +1,6 @@
 //! The ledger and what `codeskim stats` makes of it, through the built binary.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ impl Place {
     }
 
     fn path(&self) -> PathBuf {
-        self.0.path().join("codeskim/ledger.jsonl")
+        self.0.path().join("notes/ledger.jsonl")
     }
 
     fn entries(&self) -> Vec<Value> {
@@ -31,7 +32,7 @@ impl Place {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
-        command.args(arguments).current_dir(REPOSITORY).env_remove("CODESKIM_NO_LEDGER").env("XDG_STATE_HOME", self.0.path());
+        command.args(arguments).current_dir(REPOSITORY).env("CODESKIM_LEDGER", self.path());
         command.stdin(Stdio::null());
         command
     }
@@ -47,14 +48,12 @@ impl Place {
         Client::of(self.command(options).into(), eras()[0].clone()).await
     }
 
-    /// What is noted of a command's result; another process writes it.
+    /// What a command prints, and what is noted of it.
     fn noted(&self, arguments: &[&str]) -> (String, Value) {
-        let before = self.entries().len();
-        let printed = self.run(arguments);
-        (printed, self.wait_for(before + 1).pop().expect("an entry"))
+        (self.run(arguments), self.entries().pop().expect("an entry"))
     }
 
-    /// Waits until there are so many entries.
+    /// Waits until a server has written so many entries.
     fn wait_for(&self, count: usize) -> Vec<Value> {
         let late = Instant::now() + Duration::from_secs(60);
         loop {
@@ -88,8 +87,10 @@ async fn a_session_is_noted_and_what_is_read_back_is_subtracted() {
     let view = client.text("read_file", json!({ "path": FILE, "context_focus_question": QUESTION })).await;
     let (from, to) = first_gap(&view);
     let back = client.text("read_file", json!({ "path": FILE, "start_line": from, "end_line": to })).await;
-    let found = client.text("grep", json!({ "pattern": "fn ", "path": "src/workspace", "context_focus_question": QUESTION })).await;
-    let all = client.text("grep", json!({ "pattern": "fn ", "path": "src/workspace" })).await;
+    let found = client
+        .text("grep", json!({ "pattern": "fn ", "path": "src/skim", "context_focus_question": "How is a broken server retried?" }))
+        .await;
+    let all = client.text("grep", json!({ "pattern": "fn ", "path": "src/skim" })).await;
     client.text("head", json!({ "path": "Cargo.toml" })).await;
     let entries = place.wait_for(6);
 
@@ -100,7 +101,7 @@ async fn a_session_is_noted_and_what_is_read_back_is_subtracted() {
     assert_eq!((&tools["read_file"]["calls"], &tools["read_file"]["again"]), (&json!(2), &json!(o200k(&back))));
     let again = tools["grep"]["again"].as_i64().expect("a number");
     assert_eq!(tools["grep"]["net"], saved(&all, &found) - again);
-    assert!(again > 0 && again <= o200k(&all) as i64, "the same search without its question shows what was left out: {again}");
+    assert!(again > 0 && again <= o200k(&all) as i64, "the search without its question shows what was left out: {again}");
     assert_eq!(tools["head"]["net"], 0);
     assert_eq!(stats["total"]["schema"], codeskim::server::SCHEMA_TOKENS);
     assert_eq!(stats["projects"].as_object().expect("projects").keys().collect::<Vec<_>>(), [REPOSITORY]);
@@ -121,12 +122,17 @@ async fn observing_returns_the_whole_and_counts_what_a_view_saves() {
         let client = place.client(options).await;
         let text = client.text("read_file", json!({ "path": FILE, "context_focus_question": QUESTION })).await;
         assert_eq!(text == whole, !options.is_empty(), "{text}");
-        place.wait_for(1);
+        place.wait_for(2);
     }
     let (observed, pruned) = (observed.stats(), pruned.stats());
-    assert!(observed["total"]["net"].as_i64().expect("a number") > 1_000);
-    assert_eq!(observed["total"]["net"], pruned["total"]["net"]);
-    assert_eq!((&observed["total"]["observed"], &pruned["total"]["observed"]), (&json!(1), &json!(0)));
+    let (observed, pruned) = (&observed["tools"]["read_file"], &pruned["tools"]["read_file"]);
+    assert!(pruned["net"].as_i64().expect("a number") > 1_000);
+    assert_eq!((&observed["would_save"], &observed["net"]), (&pruned["net"], &json!(0)));
+    let place = Place::new();
+    for refused in [["--observe", "--no-ledger"].as_slice(), &["--observe", "serve", "--http", "0"]] {
+        assert_eq!(place.command(refused).output().expect("it runs").status.code(), Some(2), "{refused:?}");
+    }
+    assert_eq!(place.command(&["--observe"]).env("CODESKIM_LEDGER", "off").output().expect("it runs").status.code(), Some(2));
 }
 
 #[test]
@@ -135,7 +141,8 @@ fn a_shell_keeps_the_same_ledger_and_it_can_be_turned_off() {
     let (view, _) = place.noted(&["read", FILE, "--focus", QUESTION]);
     let (from, to) = first_gap(&view);
     let (back, entry) = place.noted(&["read", FILE, "--lines", &format!("{from}-{to}")]);
-    assert_eq!((&entry["tool"], &entry["question"], &entry["lines"]), (&json!("read"), &Value::Null, &json!([from, to])));
+    assert_eq!((&entry["tool"], &entry["question"]), (&json!("read"), &Value::Null));
+    assert_eq!(entry["parts"], json!([{ "of": Path::new(REPOSITORY).join(FILE), "shown": [[from, to]] }]));
     place.noted(&["map", "src/main.rs"]);
     let stats = place.stats();
     assert_eq!(stats["tools"]["read"]["again"], o200k(&back));
@@ -145,10 +152,23 @@ fn a_shell_keeps_the_same_ledger_and_it_can_be_turned_off() {
     assert_eq!(entry["question"], QUESTION);
     let (whole, entry) = place.noted(&["head", "-n", "200", FILE, "--focus", QUESTION, "--observe"]);
     assert_eq!((whole.lines().count(), &entry["observed"]), (200, &json!(true)));
+    let log: String = std::fs::read_to_string(Path::new(REPOSITORY).join("src/hub.rs")).expect("a file");
+    let pipe = || {
+        let mut child = place
+            .command(&["prune", "--focus", "Why does fetching fail?"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        child.stdin.take().expect("piped").write_all(log.as_bytes()).expect("written");
+        assert!(child.wait().expect("it ends").success());
+        place.stats()["tools"]["prune"]["net"].as_i64().expect("a number")
+    };
+    assert!(pipe() > pipe(), "the same text again saves nothing");
     let before = place.entries().len();
     place.run(&["read", FILE, "--focus", QUESTION, "--no-ledger"]);
-    place.noted(&["head", FILE]);
-    assert_eq!(place.entries().len(), before + 1);
+    assert!(place.command(&["read", FILE]).env("CODESKIM_LEDGER", "off").output().expect("it runs").status.success());
+    assert_eq!(place.entries().len(), before);
 }
 
 #[test]
@@ -156,26 +176,27 @@ fn stats_are_a_picture_and_survive_a_broken_ledger() {
     let place = Place::new();
     assert!(place.run(&["stats"]).starts_with("Nothing is in the ledger yet; it will be "));
     std::fs::create_dir_all(place.path().parent().expect("a directory")).expect("made");
-    let call = |time: u64, tool: &str, project: &str, whole: usize, returned: usize| json!({ "kind": "call", "time": time, "session": "a", "project": project, "tool": tool, "lines": [1, 9], "whole": whole, "returned": returned });
-    let session = json!({ "kind": "session", "time": 1_760_000_000, "session": "a", "project": "/srv/app", "client": "x", "schema": 873 });
+    let call = |time: u64, tool: &str, project: &str, whole: usize, returned: usize| json!({ "kind": "call", "time": time, "session": "a", "project": project, "tool": tool, "whole": whole, "returned": returned });
+    let session =
+        json!({ "kind": "session", "time": 1_760_000_000_000_u64, "session": "a", "project": "/srv/app", "client": "x", "schema": 873 });
     let lines = [
         session,
-        call(1_760_000_000, "read_file", "/srv/app", 40_000, 9_000),
-        call(1_760_000_500, "grep", "/srv/app", 12_000, 4_500),
-        call(1_760_100_000, "repo_map", "/srv/app", 0, 1_500),
-        call(1_760_100_000, "read_file", "/home/me/some/very/long/path/to/another/project", 1_000, 900),
+        call(1_760_000_000_000, "read_file", "/srv/app", 40_000, 9_000),
+        call(1_760_000_500_000, "grep", "/srv/app", 12_000, 4_500),
+        call(1_760_100_000_000, "repo_map", "/srv/app", 0, 1_500),
+        call(1_760_100_000_000, "read_file", "/home/me/some/very/long/path/to/another/project", 1_000, 900),
     ];
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     std::fs::write(place.path(), format!("{text}{{\"kind\":\"call\",\"ti\n")).expect("written");
     let output = place.command(&["stats"]).env("TZ", "UTC").output().expect("it runs");
     insta::assert_snapshot!(String::from_utf8(output.stdout).expect("UTF-8"));
-    assert!(place.run(&["stats", "--days", "7"]).starts_with("Nothing is in the ledger"));
+    assert!(place.run(&["stats", "--days", "7"]).ends_with(" is of these days.\n"));
 }
 
 #[tokio::test]
 async fn a_ledger_that_cannot_be_written_costs_nothing() {
     let place = Place::new();
-    std::fs::write(place.0.path().join("codeskim"), "in the way").expect("written");
+    std::fs::write(place.0.path().join("notes"), "in the way").expect("written");
     assert!(place.run(&["read", FILE, "--focus", QUESTION]).starts_with(FILE));
     let client = place.client(&[]).await;
     assert!(client.text("read_file", json!({ "path": FILE, "context_focus_question": QUESTION })).await.starts_with(FILE));

@@ -80,7 +80,7 @@ impl Home {
     /// Status and all that was said, with this machine's paths named.
     fn run(&self, arguments: &[&str]) -> (i32, String) {
         let mut command = Command::new(BINARY);
-        for name in ["CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME"] {
+        for name in ["CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "CODESKIM_LEDGER"] {
             command.env_remove(name);
         }
         let output =

@@ -1,20 +1,19 @@
 //! Commands and their arguments, turned into the same requests that the server makes.
 
+mod measure;
 mod serve;
 mod setup;
 
-use std::fs::File;
-use std::io::{self, BufReader, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use codeskim::error::{Error, Result, quote};
-use codeskim::eval;
 use codeskim::hook;
 use codeskim::hub;
 use codeskim::ledger::{self, Ledger};
@@ -22,8 +21,6 @@ use codeskim::prune::Limits;
 use codeskim::prune_protocol::Pruner;
 use codeskim::repomap;
 use codeskim::server::http;
-use codeskim::skim::bm25::Bm25;
-use codeskim::skim::embedded::Embedded;
 use codeskim::skim::fallback::Fallback;
 use codeskim::skim::remote::Remote;
 use codeskim::skim::swe_pruner::{Precision, SwePruner};
@@ -161,11 +158,11 @@ enum Command {
         /// The labels
         labels: PathBuf,
         /// What to measure
-        #[arg(long, value_enum, default_value_t = SkimmerName::Embedded)]
-        skimmer: SkimmerName,
+        #[arg(long, value_enum, default_value_t = measure::SkimmerName::Embedded)]
+        skimmer: measure::SkimmerName,
         /// What to measure beside it; repeatable
         #[arg(long, value_enum)]
-        baseline: Vec<SkimmerName>,
+        baseline: Vec<measure::SkimmerName>,
         /// Print the figures as JSON
         #[arg(long)]
         json: bool,
@@ -251,43 +248,6 @@ enum ModelCommand {
         #[arg(long, value_name = "DIR")]
         cache: Option<PathBuf>,
     },
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum SkimmerName {
-    /// The model inside the binary
-    Embedded,
-    /// BM25 over three lines each way
-    Bm25,
-    /// BM25 over ten lines each way
-    Bm25Wide,
-    /// The published pruner given as --model
-    Model,
-    /// The server given as --remote
-    Remote,
-}
-
-impl SkimmerName {
-    fn title(self) -> &'static str {
-        match self {
-            Self::Embedded => "embedded",
-            Self::Bm25 => "BM25, 3 lines each way",
-            Self::Bm25Wide => "BM25, 10 lines each way",
-            Self::Model => "model",
-            Self::Remote => "remote",
-        }
-    }
-
-    fn create(self, models: &Models) -> Result<Arc<dyn Skimmer>> {
-        let needs = |option: &str| Error::bad_argument(format!("This skimmer needs {option}."));
-        Ok(match self {
-            Self::Embedded => Arc::new(Embedded::default()),
-            Self::Bm25 => Arc::new(Bm25::NEAR),
-            Self::Bm25Wide => Arc::new(Bm25::WIDE),
-            Self::Model => models.published(true)?.ok_or_else(|| needs("--model DIR"))?,
-            Self::Remote => models.server()?.ok_or_else(|| needs("--remote URL"))?,
-        })
-    }
 }
 
 impl Models {
@@ -383,7 +343,11 @@ impl Cli {
     fn note(&self) -> Option<(Ledger, &'static str, Option<String>)> {
         let command = self.command.as_ref()?;
         let tool = command.tool()?;
-        Some((Ledger::open(self.ledger(false)?), tool, command.question().cloned()))
+        let (ledger, question) = (Ledger::open(self.ledger(false)?), command.question().cloned());
+        if question.is_some() {
+            ledger.warm_up();
+        }
+        Some((ledger, tool, question))
     }
 
     /// The options that were given, but for the roots, as a server is to get them.
@@ -477,7 +441,7 @@ fn execute(mut cli: Cli) -> Result<Output> {
             serve::over_http(session, published.map_or(lines, Pruner::Tokens), address)
         }
         Command::Map { report: Some(tasks), max_tokens, prefix, .. } => {
-            report_maps(&tasks, max_tokens, Some(prefix).filter(|prefix| !prefix.is_empty()), &cli.limits()).map(Output::new)
+            measure::maps(&tasks, max_tokens, Some(prefix).filter(|prefix| !prefix.is_empty()), &cli.limits()).map(Output::new)
         }
         Command::Setup(request) => {
             if !request.removes() {
@@ -501,7 +465,7 @@ fn execute(mut cli: Cli) -> Result<Output> {
             Ok(Output::new(format!("{}\n", directory.display())))
         }
         Command::Eval { labels, skimmer, baseline, json, examples } => {
-            measure(&labels, skimmer, &baseline, json, examples, &cli.limits(), &cli.models)
+            measure::skimmers(&labels, skimmer, &baseline, json, examples, &cli.limits(), &cli.models)
         }
         command => call(command, &cli.session(Readers::Shell)?.0),
     }
@@ -563,81 +527,8 @@ fn show_stats(days: Option<u64>, json: bool) -> Result<Output> {
     }))
 }
 
-/// A task to be mapped.
-#[derive(serde::Deserialize)]
-struct Task {
-    repository: PathBuf,
-    task: String,
-}
-
-/// The figures of the maps of many tasks, one a row; those that cannot be mapped have a reason instead.
-fn report_maps(tasks: &Path, max_tokens: usize, prefix: Option<String>, limits: &Limits) -> Result<String> {
-    let failed = |error: &dyn std::fmt::Display| Error::bad_argument(format!("The report could not be written: {error}."));
-    let mut table = csv::Writer::from_writer(Vec::new());
-    let columns = ["repository", "roots", "missing", "files", "symbols", "shown", "tokens", "milliseconds", "problem"];
-    table.write_record(columns).map_err(|error| failed(&error))?;
-    for (number, line) in read_text(tasks)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let task: Task = serde_json::from_str(line).map_err(|error| {
-            Error::bad_argument(format!("Line {} of {} is no task: {error}.", number + 1, quote(&tasks.display().to_string())))
-        })?;
-        let began = Instant::now();
-        let request =
-            repo_map::Request { task: Some(task.task), max_tokens: Some(max_tokens), prefix: prefix.clone(), ..Default::default() };
-        let mapped = Session::new(&[&task.repository], Options { limits: limits.clone(), shell: true, ..Options::default() })
-            .and_then(|session| repo_map::map(&session, &request, None, &Call::default()));
-        let time = began.elapsed().as_millis().to_string();
-        let repository = task.repository.display().to_string();
-        let row = match mapped {
-            Ok(mapped) => {
-                let map = &mapped.map;
-                let numbers = [mapped.roots.len(), mapped.missing.len(), mapped.closure.nodes.len(), map.symbols, map.shown, map.tokens];
-                std::iter::once(repository).chain(numbers.map(|number| number.to_string())).chain([time, String::new()]).collect::<Vec<_>>()
-            }
-            Err(error) => {
-                let nothing = std::iter::repeat_n(String::new(), 6);
-                std::iter::once(repository).chain(nothing).chain([time, error.to_string()]).collect()
-            }
-        };
-        table.write_record(row).map_err(|error| failed(&error))?;
-    }
-    let bytes = table.into_inner().map_err(|error| failed(&error))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 /// A file that is named on the command line, wherever it is; - is standard input.
 fn read_text(path: &Path) -> Result<String> {
     let read = if path == Path::new("-") { io::read_to_string(io::stdin().lock()) } else { std::fs::read_to_string(path) };
     read.map_err(|source| Error::Unreadable { path: quote(&path.display().to_string()), source })
-}
-
-fn measure(
-    labels: &Path,
-    skimmer: SkimmerName,
-    baselines: &[SkimmerName],
-    json: bool,
-    examples: Option<usize>,
-    limits: &Limits,
-    models: &Models,
-) -> Result<Output> {
-    let name = labels.display().to_string();
-    let file = File::open(labels).map_err(|source| Error::Unreadable { path: quote(&name), source })?;
-    let records = eval::read(BufReader::new(file), &name)?;
-    let mut measured = Vec::new();
-    for skimmer in std::iter::once(&skimmer).chain(baselines) {
-        let model = skimmer.create(models)?;
-        model.warm_up();
-        let outcomes = records.iter().map(|record| eval::run(record, model.as_ref(), limits)).collect::<Result<Vec<_>>>()?;
-        measured.push((eval::report::Report::new(skimmer.title(), &records, &outcomes), outcomes));
-    }
-    let reports: Vec<_> = measured.iter().map(|(report, _)| report).collect();
-    let mut text = if json {
-        serde_json::to_string_pretty(&reports).expect("figures are JSON") + "\n"
-    } else {
-        reports.iter().map(|report| report.render()).collect::<Vec<_>>().join("\n")
-    };
-    if let Some(count) = examples {
-        text.push('\n');
-        text.push_str(&eval::report::examples(&records, &measured[0].1, &measured[1].1, count));
-    }
-    Ok(Output::new(text))
 }

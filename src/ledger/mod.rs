@@ -110,8 +110,9 @@ pub struct Ledger {
     written: Mutex<Receiver<()>>,
 }
 
-/// What is to be written.
+/// What is to be done.
 enum Note {
+    WarmUp,
     Session { client: String, schema: usize },
     Call { tool: &'static str, question: Option<String>, output: Box<Output> },
 }
@@ -134,12 +135,18 @@ impl Ledger {
             let _done = done; // hangs up when all is written
             let session = settings.session.then(|| format!("{:016x}", rand::random::<u64>()));
             for (time, note) in to_write {
-                if let Err(error) = append(&settings.path, &note.entry(time, &settings, session.as_deref())) {
+                let Some(entry) = note.entry(time, &settings, session.as_deref()) else { continue };
+                if let Err(error) = append(&settings.path, &entry) {
                     tracing::warn!(%error, path = %settings.path.display(), "the ledger could not be written");
                 }
             }
         });
         Self { notes: Mutex::new(Some(notes)), written: Mutex::new(written) }
+    }
+
+    /// Reads the vocabulary while there is something else to wait for.
+    pub fn warm_up(&self) {
+        self.note(Note::WarmUp);
     }
 
     /// Notes that an agent has been told of tools which cost it so many tokens.
@@ -171,9 +178,13 @@ impl Ledger {
 }
 
 impl Note {
-    fn entry(self, time: u64, settings: &Settings, session: Option<&str>) -> Entry {
+    fn entry(self, time: u64, settings: &Settings, session: Option<&str>) -> Option<Entry> {
         let project = settings.project.clone();
-        match self {
+        Some(match self {
+            Self::WarmUp => {
+                o200k("");
+                return None;
+            }
             Self::Session { client, schema } => {
                 Entry::Session(Session { time, session: session.unwrap_or_default().to_owned(), project, client, schema })
             }
@@ -198,7 +209,7 @@ impl Note {
                     question,
                 })
             }
-        }
+        })
     }
 }
 

@@ -10,8 +10,8 @@ use crate::error::counted;
 const BAR: usize = 24;
 /// Columns of a name; longer ones lose their beginning.
 const NAME: usize = 32;
-/// Eighths of a column.
-const EIGHTHS: [char; 8] = ['█', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+/// What ends a bar, by the eighths of a column that are left.
+const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// The figures as text.
 pub fn render(stats: &Stats) -> String {
@@ -70,11 +70,7 @@ fn bar(net: isize, most: usize) -> String {
         return String::new();
     }
     let eighths = (net as usize * BAR * 8).div_ceil(most);
-    let mut bar = "█".repeat(eighths / 8);
-    if eighths % 8 > 0 {
-        bar.push(EIGHTHS[eighths % 8]);
-    }
-    bar
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
 /// `-12,345`.

@@ -91,7 +91,13 @@ def wheel(out, scratch):
     run(sys.executable, "-m", "venv", scratch / "venv")
     binaries = scratch / "venv/bin"
     run(binaries / "pip", "install", "-q", "maturin>=1.9,<2")
-    run(binaries / "maturin", "build", "--release", "--locked", "--out", out, cwd=HERE / "python", env={**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"})
+    project = scratch / "python"  # with the licences beside it, where maturin wants them
+    project.mkdir()
+    licences(project)
+    settings = (HERE / "python/pyproject.toml").read_text().replace("../../Cargo.toml", str(REPOSITORY / "Cargo.toml"))
+    (project / "pyproject.toml").write_text(settings)
+    path = f"{binaries}{os.pathsep}{os.environ['PATH']}"
+    run(binaries / "maturin", "build", "--release", "--locked", "--out", out, cwd=project, env={**os.environ, "PATH": path})
 
 
 def main():

@@ -5,6 +5,7 @@
 //! compiler turns into vector instructions.
 
 use candle_core::{CpuStorage, CustomOp1, Device, InplaceOp1, Layout, Result, Shape, Tensor, bail};
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 /// Numbers worked on side by side: one AVX-512 register, or several smaller ones.
@@ -47,6 +48,56 @@ impl Causal {
     }
 }
 
+/// Some rows of scores, of `width` columns each, on their way to be weights.
+///
+/// A type of its own and not a closure, as only this way all of it is compiled for the widest registers that the machine has: the compiler
+/// called a closure from there, compiled for the narrowest.
+struct Rows<'a, S> {
+    scores: &'a mut [f32],
+    width: usize,
+    /// As many numbers as there are scores, or none.
+    bias: &'a [f32],
+    /// Columns that a row sees.
+    seen: S,
+}
+
+/// Gates and what they let through: [`SwiGlu`] of some rows.
+struct Gates<'a> {
+    out: &'a mut [f32],
+    gate: &'a [f32],
+    up: &'a [f32],
+}
+
+impl<S: Fn(usize) -> usize> WithSimd for Rows<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<V: Simd>(self, _: V) {
+        let bias = self.bias.chunks_exact(self.width).map(Some).chain(std::iter::repeat(None));
+        for (i, (row, bias)) in self.scores.chunks_exact_mut(self.width).zip(bias).enumerate() {
+            for (score, bias) in row.iter_mut().zip(bias.unwrap_or_default()) {
+                *score += bias;
+            }
+            let seen = (self.seen)(i);
+            softmax(&mut row[..seen]);
+            row[seen..].fill(0.0);
+        }
+    }
+}
+
+impl WithSimd for Gates<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<V: Simd>(self, _: V) {
+        for ((out, gate), up) in self.out.iter_mut().zip(self.gate).zip(self.up) {
+            let e = exp(-gate.abs());
+            let sigmoid = if *gate >= 0.0 { 1.0 } else { e } / (1.0 + e);
+            *out = gate * sigmoid * up;
+        }
+    }
+}
+
 impl InplaceOp1 for Softmax<'_> {
     fn name(&self) -> &'static str {
         "softmax"
@@ -58,18 +109,12 @@ impl InplaceOp1 for Softmax<'_> {
         };
         let scores = &mut scores[from..to];
         let width = layout.dims().last().copied().unwrap_or(1).max(1);
-        let arch = pulp::Arch::new();
+        let arch = Arch::new();
         let Self::Biased(bias) = self else {
             let seen_by = |row| if let Self::Causal(causal) = self { causal.seen(row).min(width) } else { width };
             let some = TASK.div_ceil(width);
-            scores.par_chunks_mut(some * width).enumerate().for_each(|(task, rows)| {
-                arch.dispatch(|| {
-                    for (i, row) in rows.chunks_exact_mut(width).enumerate() {
-                        let seen = seen_by(task * some + i);
-                        softmax(&mut row[..seen]);
-                        row[seen..].fill(0.0);
-                    }
-                });
+            scores.par_chunks_mut(some * width).enumerate().for_each(|(task, scores)| {
+                arch.dispatch(Rows { scores, width, bias: &[], seen: |i| seen_by(task * some + i) });
             });
             return Ok(());
         };
@@ -81,12 +126,7 @@ impl InplaceOp1 for Softmax<'_> {
         if bias.len() != scores.len() {
             bail!("{} scores and a bias of {}", scores.len(), bias.len());
         }
-        arch.dispatch(|| {
-            for (row, bias) in scores.chunks_exact_mut(width).zip(bias.chunks_exact(width)) {
-                row.iter_mut().zip(bias).for_each(|(score, bias)| *score += bias);
-                softmax(row);
-            }
-        });
+        arch.dispatch(Rows { scores, width, bias, seen: |_| width });
         Ok(())
     }
 }
@@ -102,16 +142,10 @@ impl CustomOp1 for SwiGlu {
         };
         let half = width / 2;
         let mut out = vec![0.0; n * half];
-        let (x, arch) = (&x[from..to], pulp::Arch::new());
+        let (x, arch) = (&x[from..to], Arch::new());
         out.par_chunks_exact_mut(half).zip(x.par_chunks_exact(width)).for_each(|(out, row)| {
             let (gate, up) = row.split_at(half);
-            arch.dispatch(|| {
-                for ((out, gate), up) in out.iter_mut().zip(gate).zip(up) {
-                    let e = exp(-gate.abs());
-                    let sigmoid = if *gate >= 0.0 { 1.0 } else { e } / (1.0 + e);
-                    *out = gate * sigmoid * up;
-                }
-            });
+            arch.dispatch(Gates { out, gate, up });
         });
         Ok((CpuStorage::F32(out), (n, half).into()))
     }
@@ -120,9 +154,13 @@ impl CustomOp1 for SwiGlu {
 #[inline(always)]
 fn softmax(row: &mut [f32]) {
     let top = reduce(row, f32::NEG_INFINITY, |a, b| if a > b { a } else { b });
-    row.iter_mut().for_each(|score| *score = exp(*score - top));
+    for score in &mut *row {
+        *score = exp(*score - top);
+    }
     let scale = 1.0 / reduce(row, 0.0, |a, b| a + b);
-    row.iter_mut().for_each(|weight| *weight *= scale);
+    for weight in row {
+        *weight *= scale;
+    }
 }
 
 #[inline(always)]
@@ -131,7 +169,9 @@ fn reduce(row: &[f32], start: f32, join: impl Fn(f32, f32) -> f32 + Copy) -> f32
     let chunks = row.chunks_exact(LANES);
     let rest = chunks.remainder().iter().copied().fold(start, join);
     for chunk in chunks {
-        lanes.iter_mut().zip(chunk).for_each(|(lane, value)| *lane = join(*lane, *value));
+        for (lane, value) in lanes.iter_mut().zip(chunk) {
+            *lane = join(*lane, *value);
+        }
     }
     lanes.into_iter().fold(rest, join)
 }

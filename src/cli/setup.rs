@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use codeskim::error::{Error, Result, quote};
@@ -15,6 +15,9 @@ use codeskim::tools::{Call, Output, Session, prune};
 /// A file to prune wherever codeskim is installed, and what to ask of it.
 const SAMPLE: &str = include_str!("../workspace/mod.rs");
 const QUESTION: &str = "What happens when a link with an absolute target points into the root?";
+
+/// How long a configured program may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Arguments of `codeskim setup`.
 #[derive(Args)]
@@ -161,11 +164,11 @@ pub fn doctor(session: &Session, roots: &[PathBuf]) -> Result<Output> {
     }
     let places = places()?;
     for client in Client::value_variants() {
-        let mut files: Vec<PathBuf> = std::iter::once(client.path(&places)).chain(client.project_path(&places)).collect();
-        files.retain(|file| file.is_file());
-        files.dedup();
-        for file in &files {
-            check(*client, file, &mut report);
+        let mut files = vec![(client.path(&places), Written::ByUser)];
+        files.extend(client.project_path(&places).filter(|path| *path != files[0].0).map(|path| (path, Written::ByProject)));
+        files.retain(|(file, _)| file.is_file());
+        for (file, written) in &files {
+            check(*client, file, *written, &mut report);
         }
         if files.is_empty() {
             report.line('-', format!("{}: no configuration", client.title()));
@@ -196,18 +199,34 @@ impl Report {
     }
 }
 
-fn check(client: Client, file: &Path, report: &mut Report) {
+/// Who has written a configuration.
+#[derive(Clone, Copy)]
+enum Written {
+    ByUser,
+    /// Whoever wrote the repository: its programs are not started.
+    ByProject,
+}
+
+fn check(client: Client, file: &Path, written: Written, report: &mut Report) {
     let (title, shown) = (client.title(), file.display());
-    match setup::command(client, file) {
-        Err(error) => report.bad(format!("{title}: {error}")),
-        Ok(None) => report.line('-', format!("{title}: not in {shown}; codeskim setup {} adds it", name(client))),
-        Ok(Some(command)) => match version(&command) {
-            Ok(version) if version == concat!("codeskim ", env!("CARGO_PKG_VERSION")) => {
-                report.good(format!("{title}: {shown} starts {}", command[0]))
-            }
-            Ok(version) => report.bad(format!("{title}: {shown} starts {}, which is {}", command[0], quote(&version))),
-            Err(problem) => report.bad(format!("{title}: {shown} starts {problem}; codeskim setup {} mends it", name(client))),
-        },
+    let command = match setup::command(client, file) {
+        Err(error) => return report.bad(format!("{title}: {error}")),
+        Ok(None) => return report.line('-', format!("{title}: not in {shown}; codeskim setup {} adds it", name(client))),
+        Ok(Some(command)) => command,
+    };
+    let program = command.first().map_or("nothing", String::as_str);
+    let starts = format!("{title}: {shown} starts {}", quote(program));
+    let good = format!("{title}: {shown} starts {program}");
+    if is_this_program(program) {
+        return report.good(good);
+    }
+    if matches!(written, Written::ByProject) {
+        return report.line('-', format!("{starts}, which is another program; it was not tried, as it came with the project"));
+    }
+    match version(program) {
+        Ok(version) if version == concat!("codeskim ", env!("CARGO_PKG_VERSION")) => report.good(good),
+        Ok(version) => report.bad(format!("{starts}, which says it is {}", quote(&version))),
+        Err(problem) => report.bad(format!("{starts}, which {problem}; codeskim setup {} mends it", name(client))),
     }
 }
 
@@ -215,10 +234,30 @@ fn name(client: Client) -> String {
     client.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
+/// Whether a client that starts `program` starts this one: by its path, or as the first of its name among the user's programs.
+fn is_this_program(program: &str) -> bool {
+    let own = std::env::current_exe().and_then(|own| own.canonicalize()).ok();
+    let is_own = |path: &Path| own.is_some() && path.canonicalize().ok() == own;
+    if Path::new(program).components().count() != 1 {
+        return is_own(Path::new(program));
+    }
+    let found = std::env::var_os("PATH")
+        .and_then(|directories| std::env::split_paths(&directories).map(|directory| directory.join(program)).find(|path| path.is_file()));
+    found.is_some_and(|path| is_own(&path))
+}
+
 /// What a configured program says its version is.
-fn version(command: &[String]) -> std::result::Result<String, String> {
-    let program = command.first().ok_or("no program")?;
-    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("{}, which does not start ({error})", quote(program)))?;
+fn version(program: &str) -> std::result::Result<String, String> {
+    let child = Command::new(program).arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut child = child.map_err(|error| format!("does not start ({error})"))?;
+    let began = Instant::now();
+    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+        if began.elapsed() > PATIENCE {
+            let _ = child.kill();
+            return Err(format!("does not say its version within {} seconds", PATIENCE.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

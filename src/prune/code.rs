@@ -6,15 +6,16 @@ use tree_sitter::Tree;
 
 use super::language::Language;
 use super::select::is_structural;
+use super::structure::Header;
 use super::{Material, render, structure};
 use crate::skim::{LineScores, best_first};
 
-/// Outline entries of a text without grammar, at most.
+/// Lines of an outline, at most.
 const LONGEST_OUTLINE: usize = 60;
 /// Last lines that its outline has.
 const LAST: usize = 5;
-/// Likeliest lines shown with an outline, at most.
-const LIKELIEST: usize = 12;
+/// Likeliest lines shown with an outline.
+const LIKELIEST: usize = 8;
 
 /// Lines of a file.
 pub struct Code<'a> {
@@ -46,7 +47,7 @@ impl<'a> Code<'a> {
     }
 
     fn tree(&self, language: Language) -> Option<&Tree> {
-        self.tree.get_or_init(|| language.parser().parse(self.lines.concat(), None)).as_ref()
+        self.tree.get_or_init(|| language.parse(&self.lines.concat())).as_ref()
     }
 
     /// For each line, the line that it stands under.
@@ -80,14 +81,23 @@ impl<'a> Code<'a> {
         out
     }
 
-    /// Headers of definitions, or what comes closest to them.
-    fn headers(&self) -> Vec<bool> {
+    /// Headers of definitions, or what comes closest to them. Of too many definitions those come first that are in no other, then those that
+    /// score best, with a line each.
+    fn headers(&self, scores: &[f32]) -> Vec<bool> {
         if let Syntax::Grammar(language) = self.syntax
             && let Some(tree) = self.tree(language)
         {
-            let outline = structure::outline(tree, self.lines.len());
-            if outline.contains(&true) {
-                return outline;
+            let mut headers = structure::headers(tree);
+            if headers.iter().map(|header| header.rows.len()).sum::<usize>() > LONGEST_OUTLINE {
+                let score = |header: &Header| scores[header.rows.start];
+                headers.sort_by(|a, b| a.level.cmp(&b.level).then(score(b).total_cmp(&score(a))));
+                headers.truncate(LONGEST_OUTLINE);
+                headers.iter_mut().for_each(|header| header.rows.end = header.rows.start + 1);
+            }
+            if !headers.is_empty() {
+                let mut kept = vec![false; self.lines.len()];
+                headers.into_iter().for_each(|header| kept[header.rows].fill(true));
+                return kept;
             }
         }
         // Headings in Markdown; elsewhere the least indented lines that others stand under, and the end, where logs and tables sum up
@@ -130,8 +140,8 @@ impl Material for Code<'_> {
 
     /// The headers, and the likeliest lines all the same: a wrong "none" would cost another call.
     fn outline(&self, scores: &LineScores) -> Vec<bool> {
-        let mut kept = self.headers();
-        let likely = (0..kept.len()).filter(|line| self.can_pick(*line) && scores.keep[*line] >= scores.thresholds.strict);
+        let mut kept = self.headers(&scores.keep);
+        let likely = (0..kept.len()).filter(|line| self.can_pick(*line) && scores.keep[*line] >= scores.thresholds.generous);
         best_first(&scores.keep, likely).into_iter().take(LIKELIEST).for_each(|line| kept[line] = true);
         kept
     }

@@ -1,8 +1,13 @@
 //! The languages whose structure is known, and what their grammars call the places where lines may be left out.
 
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use tree_sitter::{Node, Parser};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+
+/// How long parsing may take: much longer than ordinary code of as many lines as are skimmed.
+const LONGEST_PARSE: Duration = Duration::from_secs(3);
 
 /// A language with a grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,8 +180,15 @@ impl Language {
         })
     }
 
-    /// A parser for it.
-    pub fn parser(self) -> Parser {
+    /// The tree of a text; none if that takes too long, as with thousands of lines that could each be read in many ways.
+    pub fn parse(self, text: &str) -> Option<Tree> {
+        let began = Instant::now();
+        let mut slow = |_: &ParseState| if began.elapsed() > LONGEST_PARSE { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        let mut rest = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+        self.parser().parse_with_options(&mut rest, None, Some(ParseOptions::new().progress_callback(&mut slow)))
+    }
+
+    fn parser(self) -> Parser {
         let grammar = match self {
             C => tree_sitter_c::LANGUAGE,
             Cpp => tree_sitter_cpp::LANGUAGE,

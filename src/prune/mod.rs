@@ -207,7 +207,8 @@ pub fn decide(
     if cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
-    Ok(if worth(&kept) { Decision::Partial(View { kept, note: scores.note }) } else { Decision::Whole })
+    let says_something = kept.contains(&true); // brackets alone are never picked
+    Ok(if says_something && worth(&kept) { Decision::Partial(View { kept, note: scores.note }) } else { Decision::Whole })
 }
 
 #[cfg(test)]

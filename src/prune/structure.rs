@@ -24,8 +24,8 @@ const LONGEST_REPAIRED: usize = 20_000;
 /// Parts of the names of definitions that hold others, and of those that do not.
 const HOLDERS: [&str; 9] = ["class", "struct", "enum", "interface", "trait", "impl", "mod", "namespace", "union"];
 const FUNCTIONS: [&str; 4] = ["function", "method", "constructor", "macro_definition"];
-/// Lines of an outline, at most.
-const LONGEST_OUTLINE: usize = 80;
+/// Definitions within definitions that have headers.
+const LEVELS: usize = 3;
 
 /// Rows (0-based lines) of a node.
 fn rows(node: Node<'_>) -> Range<usize> {
@@ -143,7 +143,7 @@ pub fn repair(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]
     let statements = Statements::new(language, tree);
     for round in 0.. {
         let view = Placeheld::new(&statements, lines, kept);
-        let Some(parsed) = language.parser().parse(&view.text, None) else { return };
+        let Some(parsed) = language.parse(&view.text) else { return };
         let Some(error) = first_error(&parsed) else { return };
         if round == REPAIRS {
             return kept.fill(true);
@@ -158,7 +158,7 @@ pub fn repair(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]
 /// Whether the view parses without error when each gap is read as one statement.
 pub fn parses(language: Language, tree: &Tree, lines: &[&str], kept: &[bool]) -> bool {
     let view = Placeheld::new(&Statements::new(language, tree), lines, kept);
-    language.parser().parse(&view.text, None).is_some_and(|parsed| !parsed.root_node().has_error())
+    language.parse(&view.text).is_some_and(|parsed| !parsed.root_node().has_error())
 }
 
 /// The view with each gap read as one statement.
@@ -231,28 +231,29 @@ fn first_error(tree: &Tree) -> Option<usize> {
     row
 }
 
-/// The headers of everything that has a body: of all levels while that is short, else the first of the top level.
-pub fn outline(tree: &Tree, lines: usize) -> Vec<bool> {
-    for deepest in [3, 2, 1] {
-        let mut kept = vec![false; lines];
-        headers(tree.root_node(), deepest, 0, &mut kept);
-        let surplus: Vec<usize> = (0..lines).filter(|line| kept[*line]).skip(LONGEST_OUTLINE).collect();
-        if deepest == 1 || surplus.is_empty() {
-            surplus.into_iter().for_each(|line| kept[line] = false);
-            return kept;
-        }
-    }
-    unreachable!("the last round returns")
+/// The first lines of a definition that has a body.
+pub struct Header {
+    /// Where they are.
+    pub rows: Range<usize>,
+    /// How many definitions are around it.
+    pub level: usize,
 }
 
-/// `levels`: how many of definitions within definitions; `depth`: how far below the root `node` is.
-fn headers(node: Node<'_>, levels: usize, depth: usize, kept: &mut [bool]) {
-    if levels == 0 || depth > DEEPEST {
+/// The headers of all definitions, of the outer three levels, in order.
+pub fn headers(tree: &Tree) -> Vec<Header> {
+    let mut found = Vec::new();
+    collect_headers(tree.root_node(), 0, 0, &mut found);
+    found
+}
+
+/// `depth`: how far below the root `node` is.
+fn collect_headers(node: Node<'_>, level: usize, depth: usize, found: &mut Vec<Header>) {
+    if level == LEVELS || depth > DEEPEST {
         return;
     }
     for child in node.named_children(&mut node.walk()) {
         if child.kind().starts_with("preproc_") || matches!(child.kind(), "declaration_list" | "linkage_specification" | "ERROR") {
-            headers(child, levels, depth + 1, kept); // include guards and namespaces' bodies stand for what is in them
+            collect_headers(child, level, depth + 1, found); // include guards and namespaces' bodies stand for what is in them
             continue;
         }
         let wrapped = matches!(child.kind(), "decorated_definition" | "export_statement" | "template_declaration");
@@ -267,9 +268,9 @@ fn headers(node: Node<'_>, levels: usize, depth: usize, kept: &mut [bool]) {
         let body = definition.child_by_field_name("body").or_else(|| definition.named_children(&mut definition.walk()).find(container));
         let start = definition.start_position().row;
         let inside = body.map_or(start + 1, |body| body.start_position().row);
-        keep(kept, start..inside.max(start + 1));
+        found.push(Header { rows: start..inside.max(start + 1), level });
         if let Some(body) = body.filter(|_| holder) {
-            headers(body, levels - 1, depth + 1, kept);
+            collect_headers(body, level + 1, depth + 1, found);
         }
     }
 }

@@ -292,8 +292,8 @@ impl Sink for Matches<'_, '_> {
     }
 }
 
-/// Files with matches in order of path, with the text of as many of the first as there is room for, and the counts of the rest. Which
-/// these are does not depend on the order in which files come: the limit only ever moves to a smaller path.
+/// Files with matches in order of path, with as much text of the first as there is room for, and the counts of the rest. Which text that is
+/// does not depend on the order in which files come: the limit only ever moves to a smaller path.
 struct Collector {
     room: usize,
     used: usize,
@@ -319,15 +319,24 @@ impl Collector {
         if let Some(before) = self.with_text.insert(path, found) {
             self.used -= before.characters();
         }
-        while self.used > self.room && self.with_text.len() > 1 {
-            let Some((path, last)) = self.with_text.pop_last() else { return };
+        // The last file is the one that fills the room, and perhaps more than that.
+        while let Some(last) = self.with_text.last_entry().filter(|last| self.used - last.get().characters() >= self.room) {
+            let (path, last) = last.remove_entry();
             self.used -= last.characters();
             self.limit = Some(path.clone());
             self.counted.insert(path, FileMatches { lines: Vec::new(), ..last });
         }
     }
 
-    fn finish(self) -> Results {
+    fn finish(mut self) -> Results {
+        if let Some(mut last) = self.with_text.last_entry().filter(|_| self.used > self.room) {
+            let last = last.get_mut();
+            let mut surplus = self.used - self.room;
+            while let Some(line) = last.lines.pop_if(|line| line.characters() <= surplus) {
+                surplus -= line.characters();
+                last.clipped |= !line.is_match;
+            }
+        }
         Results::new(self.with_text.into_values().chain(self.counted.into_values()).collect())
     }
 }
@@ -357,6 +366,18 @@ mod tests {
                 collector.finish()
             };
             prop_assert_eq!(collect(files), collect(shuffled));
+        }
+
+        #[test]
+        fn the_room_is_filled(lines in prop::collection::vec(1usize..40, 1..9)) {
+            let mut collector = Collector::new(300);
+            for (i, lines) in lines.iter().enumerate() {
+                let (path, found) = file(i, 4);
+                collector.add(path, FileMatches { lines: vec![found.lines[0].clone(); *lines], ..found });
+            }
+            let kept: usize = collector.finish().files_with(&Decision::Whole).map(|(_, lines)| lines.count()).sum();
+            let all: usize = lines.iter().sum();
+            prop_assert!(kept == all || (300 - 12 - lines.len()..=300 + 12).contains(&(12 * kept)), "{kept} of {all}");
         }
     }
 }

@@ -92,13 +92,13 @@ pub fn map(session: &Session, request: &Request, random: Option<Control>, call: 
         Some(question) => by_question(session, &closure, &entries, question, call)?,
         None => (repomap::by_closure(&entries), None),
     };
-    let remarks = repomap::cut(remarks(&start, &closure, note.as_deref()), max_tokens / 4);
     let most = session.options.limits.most;
+    let remarks = repomap::cut(remarks(&start, &closure, note.as_deref()), max_tokens.min(most / 4) / 4);
     let render = |tokens| repomap::render(&start.roots, &closure, &entries, &order, &options, tokens, &remarks);
     let mut map = render(max_tokens);
     let mut tokens = max_tokens;
-    while map.text.chars().count() > most {
-        tokens = tokens * most / (map.text.chars().count() + 1);
+    while map.text.chars().count() > most && !call.cancel.is_cancelled() {
+        tokens = (map.tokens.min(tokens) * most / map.text.chars().count()).min(tokens - tokens.div_ceil(20));
         map = render(tokens);
     }
     if let Some(control) = random {

@@ -255,3 +255,15 @@ fn doctor_names_what_is_wrong() {
     "#);
     assert!(said.contains("✓ a pruned read in "), "{said}");
 }
+
+#[test]
+fn doctor_starts_no_program_that_a_repository_names() {
+    let home = Home::with(".mcp.json", "{\"mcpServers\": {\"codeskim\": {\"command\": \"./planted\"}}}");
+    std::fs::write(home.path("planted"), "#!/bin/sh\ntouch was-run\n").expect("written");
+    let status = Command::new("chmod").arg("+x").arg(home.path("planted")).status().expect("it runs");
+    assert!(status.success());
+    let (status, said) = home.run(&["doctor"]);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("starts \"./planted\", which is another program; it was not tried, as it came with the project"), "{said}");
+    assert!(!home.path("was-run").exists());
+}

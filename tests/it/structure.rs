@@ -74,7 +74,7 @@ proptest! {
         let file = read(path);
         let lines: Vec<_> = file.split_inclusive('\n').collect();
         let language = Language::of(path).expect("a grammar");
-        let tree = language.parser().parse(&file, None).expect("a tree");
+        let tree = language.parse(&file).expect("a tree");
         prop_assert!(!tree.root_node().has_error(), "{path} does not parse itself");
         let mut kept = vec![false; lines.len()];
         picks.iter().for_each(|pick| kept[pick.index(lines.len())] = true);
@@ -83,7 +83,7 @@ proptest! {
         prop_assert!(parses(language, &tree, &lines, &kept), "completion alone leaves an error");
         if !language.needs_statements() {
             let view: String = lines.iter().zip(&kept).map(|(line, kept)| if *kept { *line } else { "\n" }).collect();
-            prop_assert!(!language.parser().parse(&view, None).expect("a tree").root_node().has_error());
+            prop_assert!(!language.parse(&view).expect("a tree").root_node().has_error());
         }
         prop_assert!(picked.iter().zip(&kept).all(|(picked, kept)| !picked || *kept), "a picked line was lost");
     }
@@ -104,7 +104,7 @@ fn corpus() {
         if !(60..3000).contains(&lines.len()) || file.len() > 150_000 {
             continue;
         }
-        let tree = language.parser().parse(&file, None).expect("a tree");
+        let tree = language.parse(&file).expect("a tree");
         let count = counts.entry(format!("{language:?}")).or_default();
         if count[0] + count[1] >= 400 {
             continue;

@@ -9,12 +9,13 @@ import torch
 
 import logs
 from mine import FORBIDDEN
-from text import FEATURES, LEXICAL, LINE_TOKENS, QUESTION_TOKENS, lexical, line_features
+from text import FEATURES, LEXICAL, LINE_TOKENS, lexical, line_features
 
 LONGEST = 1600       # lines kept of a mined file
 LONGEST_FILE = 4000  # lines of a file around a labelled window
 MOST = 8             # questions asked of a window at once
 WIDEST = 384         # lines of a window
+FOREIGN = 0.3        # share of windows that are also asked what is answered elsewhere
 COPIED = 0.3         # share of a text's telling lines that may be in validation files
 SEARCH_LINE = re.compile(r"^\d+[:-] ?")
 
@@ -44,7 +45,7 @@ class Document:
         label[[i for i in keep if i < len(label)]] = 1
         label[self.features[:, 1] > 0] = -1  # blank lines are never scored
         label[list(unknown)] = -1
-        ids = vocabulary.ids(question.encode(), QUESTION_TOKENS)
+        ids = vocabulary.question_ids(question.encode())
         if ids and (kind == "absent" or (label == 1).any()):
             self.questions.append((np.array(ids, dtype=np.uint16), label, kind))
 
@@ -174,11 +175,12 @@ def draw(documents, packages, width, rng, document=None):
             fewer = question[np.random.rand(len(question)) > 0.15]
             question = fewer if len(fewer) else question
         ids.append(question), labels.append(label[start:end])
-    if rng.random() < 0.3:
+    if rng.random() < FOREIGN:
         others = packages[document.package] if rng.random() < 0.5 else documents
         other = rng.choice(others)
-        if other is not document and not (other.paths & document.paths):  # one that shares a file might be answered here
-            ids.append(rng.choice(other.questions)[0]), labels.append(np.where(first[1][start:end] < 0, -1, 0).astype(np.int8))
+        answered = [question for question, _, kind in other.questions if kind != "absent"]  # in the style of those that are answered
+        if answered and other is not document and not (other.paths & document.paths):  # one that shares a file might be answered here
+            ids.append(rng.choice(answered)), labels.append(np.where(first[1][start:end] < 0, -1, 0).astype(np.int8))
     return document, ids, np.stack(labels).astype(np.int64), start, end
 
 

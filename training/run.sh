@@ -13,6 +13,7 @@ python="$work/venv/bin/python3"
 for stage in "teacher-pretrain --minutes 8" "teacher --minutes 62" "student --minutes 58"; do
     "$python" "$here/train.py" "$work" $stage
 done
+"$python" "$here/answer.py" "$work"
 "$python" "$here/refine.py" "$work"
 "$python" "$here/export.py" "$work" "$work/student.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
 "$python" "$here/sets.py" "$work" "$work/packages" "$work/sets"

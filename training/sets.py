@@ -7,18 +7,24 @@ search.jsonl       labelled search results, more than the few among those window
 whole-files.jsonl  the windows' questions asked of their whole file; lines outside the window count as not answering
 comments.jsonl     300 doc comments cut out of files, asking for the block they described; headers that enclose it do not count
 comments-by-language.jsonl   up to 60 others of each language, as the first have 11 of C++ and 110 of Python
+names.jsonl        the blocks of doc comments asked for by the function's name, with four openings in turn
+elsewhere.jsonl    each window's answerable questions, and as many that a window of another package answers. The labelled questions without an
+                   answer are known by their words alone, without any code (AUC 0.93); these are in the style of the others.
 """
 import collections
 import json
 import pathlib
 import random
+import re
 import sys
 
 from data import VALIDATION, enclosing
 from fetch import HERE, LABELS, numbers, package_dir, read_checked, window_lines
 from text import line_features
 
-COMMENTS, OF_A_LANGUAGE = 300, 60
+COMMENTS, OF_A_LANGUAGE, NAMES = 300, 60, 300
+NAME = re.compile(r"([A-Za-z_]\w{5,})\s*\(")
+OPENINGS = ("What does {} do?", "How does {} work?", "Where is {}?", "Explain {}.")
 SHORTEST, LONGEST = 100, 4000  # lines of a file
 
 
@@ -55,6 +61,30 @@ def write_comments(path, rows):
             file.write(json.dumps(record(row, asked, row["lines"], keep, either=sorted(enclosing(parent, keep)))) + "\n")
 
 
+def write_names(path, rows):
+    """Asks for functions whose name is on few lines, so that the answer is clear."""
+    with path.open("w") as file:
+        written = 0
+        for row in rows:
+            keep = row["questions"][0][1]
+            name = next((found[1] for i in keep if (found := NAME.search(row["lines"][i]))), None)
+            if name and written < NAMES and sum(name in line for line in row["lines"]) <= 3:
+                asked = {"kind": "name", "question": OPENINGS[written % len(OPENINGS)].format(name)}
+                file.write(json.dumps(record({**row, "id": f"name-{written}"}, asked, row["lines"], keep)) + "\n")
+                written += 1
+
+
+def write_elsewhere(path, windows):
+    answered = [row for row in map(json.loads, windows.open()) if row["keep"] and not row["lines"][0].startswith("== ")]
+    rng = random.Random(1)
+    with path.open("w") as file:
+        for row in answered:
+            others = [other for other in answered if other["lang"] == row["lang"] and other["package"] != row["package"]]
+            file.write(json.dumps(row) + "\n")
+            if others:
+                file.write(json.dumps({**row, "kind": "absent", "question": rng.choice(others)["question"], "keep": []}) + "\n")
+
+
 def main():
     work, cache, out = map(pathlib.Path, sys.argv[1:4])
     out.mkdir(parents=True, exist_ok=True)
@@ -72,6 +102,8 @@ def main():
             if row["package"] in VALIDATION and SHORTEST <= len(row["lines"]) <= LONGEST and row["kinds"][0] == "comment"]
     random.Random(1).shuffle(rows)
     write_comments(out / "comments.jsonl", enumerate(rows[:COMMENTS]))
+    write_elsewhere(out / "elsewhere.jsonl", out / "windows.jsonl")
+    write_names(out / "names.jsonl", rows)
     of_language = collections.defaultdict(list)
     for i, row in enumerate(rows[COMMENTS:], COMMENTS):
         of_language[row["lang"]].append((i, row))

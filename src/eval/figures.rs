@@ -25,6 +25,8 @@ pub struct Figures {
     pub recall_at: [f64; 4],
     /// The chance that an answerable question's text scores higher than an absent one's.
     pub absent_auc: Option<f64>,
+    /// Share of the answerable questions, and of the absent ones, of which the tool would say that nothing answers.
+    pub unanswered: [Option<f64>; 2],
     /// Share of the o200k tokens that the tool would not show, over all questions.
     pub tokens_saved: f64,
     /// Share of the views that parse, among texts that do.
@@ -100,6 +102,9 @@ impl Figures {
             shown: Agreement::of(answerable.iter().map(|outcome| (*outcome, outcome.shown.as_slice()))),
             recall_at,
             absent_auc: auc(&answers(&answerable), &answers(&absent)),
+            unanswered: [&answerable, &absent].map(|some| {
+                (!some.is_empty()).then(|| mean(some.iter().map(|outcome| f64::from(u8::from(outcome.unanswered)))))
+            }),
             tokens_saved: if whole > 0.0 { 1.0 - shown / whole } else { 0.0 },
             parse_valid: (!parsed.is_empty()).then(|| mean(parsed.iter().map(|parses| f64::from(u8::from(*parses))))),
             latency: [percentile(0.5), percentile(0.95)],
@@ -178,6 +183,7 @@ mod tests {
             parses: None,
             milliseconds: 1.0,
             search: false,
+            unanswered: answer < 0.5,
         }
     }
 
@@ -190,7 +196,7 @@ mod tests {
         assert_eq!((figures.answerable, figures.absent), (1, 1));
         assert!((figures.scored.f1 - 0.5).abs() < 1e-9 && (figures.scored.keep_rate - 0.5).abs() < 1e-9, "{figures:?}");
         assert!((figures.recall_at[3] - 0.5).abs() < 1e-9, "one of four lines is kept, and it answers");
-        assert_eq!(figures.absent_auc, Some(1.0));
+        assert_eq!((figures.absent_auc, figures.unanswered), (Some(1.0), [Some(0.0), Some(1.0)]));
         assert!((figures.tokens_saved - 0.6).abs() < 1e-9);
         let bins = calibration(&[&a, &b]);
         assert_eq!(bins.iter().map(|bin| bin.lines).sum::<usize>(), 4);

@@ -70,6 +70,8 @@ pub struct Outcome {
     pub milliseconds: f64,
     /// Whether the text was taken for search results.
     pub search: bool,
+    /// Whether the tool would say that nothing answers.
+    pub unanswered: bool,
 }
 
 /// Reads records, one JSON object a line.
@@ -125,13 +127,15 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
 
     let labels = labels(record, material.lines());
     let kept: Vec<bool> = scores.keep.iter().map(|score| *score >= scores.thresholds.keep(limits.keep)).collect();
-    let shown = match decide(material, &question, &Scored(&scores), limits, &cancel)? {
+    let decision = decide(material, &question, &Scored(&scores), limits, &cancel)?;
+    let unanswered = matches!(decision, Decision::Unanswered(_));
+    let shown = match decision {
         Decision::Whole | Decision::Failed(_) => vec![true; lines.len()],
         Decision::Partial(view) | Decision::Unanswered(view) => view.kept,
     };
     let tokens = [o200k(&material.view(&vec![true; lines.len()])), o200k(&material.view(&shown))];
     let parses = if search.is_some() { None } else { parses(path, &lines, &shown) };
-    Ok(Outcome { labels, scores: scores.keep, answer: scores.answer, kept, shown, tokens, parses, milliseconds, search: search.is_some() })
+    Ok(Outcome { labels, scores: scores.keep, answer: scores.answer, kept, shown, tokens, parses, milliseconds, search: search.is_some(), unanswered })
 }
 
 /// Labels of the lines as the skimmer reads them; blank ones do not count.

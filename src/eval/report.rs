@@ -59,7 +59,14 @@ impl Report {
         );
         let recalls: Vec<String> =
             KEEP_RATES.iter().zip(all.recall_at).map(|(rate, recall)| format!("{recall:.3} at {:.0} %", rate * 100.0)).collect();
-        let _ = writeln!(out, "  recall {}; absent AUC {}", recalls.join(", "), optional(all.absent_auc));
+        let _ = writeln!(out, "  recall {}", recalls.join(", "));
+        let _ = writeln!(
+            out,
+            "  absent AUC {}; says that nothing answers: to {} of the questions with an answer, {} of those without",
+            optional(all.absent_auc),
+            optional(all.unanswered[0]),
+            optional(all.unanswered[1])
+        );
         let _ = writeln!(
             out,
             "  tokens saved {:.1} %; views that parse {}; latency p50 {:.1} ms, p95 {:.1} ms\n",

@@ -102,9 +102,8 @@ impl Figures {
             shown: Agreement::of(answerable.iter().map(|outcome| (*outcome, outcome.shown.as_slice()))),
             recall_at,
             absent_auc: auc(&answers(&answerable), &answers(&absent)),
-            unanswered: [&answerable, &absent].map(|some| {
-                (!some.is_empty()).then(|| mean(some.iter().map(|outcome| f64::from(u8::from(outcome.unanswered)))))
-            }),
+            unanswered: [&answerable, &absent]
+                .map(|some| (!some.is_empty()).then(|| mean(some.iter().map(|outcome| f64::from(u8::from(outcome.unanswered)))))),
             tokens_saved: if whole > 0.0 { 1.0 - shown / whole } else { 0.0 },
             parse_valid: (!parsed.is_empty()).then(|| mean(parsed.iter().map(|parses| f64::from(u8::from(*parses))))),
             latency: [percentile(0.5), percentile(0.95)],

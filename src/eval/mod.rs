@@ -135,7 +135,18 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
     };
     let tokens = [o200k(&material.view(&vec![true; lines.len()])), o200k(&material.view(&shown))];
     let parses = if search.is_some() { None } else { parses(path, &lines, &shown) };
-    Ok(Outcome { labels, scores: scores.keep, answer: scores.answer, kept, shown, tokens, parses, milliseconds, search: search.is_some(), unanswered })
+    Ok(Outcome {
+        labels,
+        scores: scores.keep,
+        answer: scores.answer,
+        kept,
+        shown,
+        tokens,
+        parses,
+        milliseconds,
+        search: search.is_some(),
+        unanswered,
+    })
 }
 
 /// Labels of the lines as the skimmer reads them; blank ones do not count.

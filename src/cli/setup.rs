@@ -88,15 +88,11 @@ pub fn setup(request: &Setup, roots: &[PathBuf], options: Vec<String>) -> Result
     if !request.yes && !agreed()? {
         return Ok(say("Nothing was written.\n".to_owned()));
     }
-    let mut said = String::new();
     for change in &changes {
         let kept = change.write()?.map_or_else(String::new, |kept| format!(" The old one is {}.", kept.display()));
-        let _ = writeln!(said, "{} is written.{kept}", change.path.display());
+        let _ = writeln!(io::stdout().lock(), "{} is written.{kept}", change.path.display()); // at once: the next may fail
     }
-    if !request.remove {
-        let _ = writeln!(said, "{}", client.next());
-    }
-    Ok(say(said))
+    Ok(say(if request.remove { String::new() } else { format!("{}\n", client.next()) }))
 }
 
 fn say(text: String) -> Output {

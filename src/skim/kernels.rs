@@ -176,7 +176,7 @@ fn reduce(row: &[f32], start: f32, join: impl Fn(f32, f32) -> f32 + Copy) -> f32
     lanes.into_iter().fold(rest, join)
 }
 
-/// e^x for x <= 0, within 3e-7 of its value: 2^k e^r with |r| <= ln 2 / 2, and Taylor's series for e^r. Below -87 it stays at e^-87.
+/// e^x for x <= 0, within 4e-7 of its value: 2^k e^r with |r| <= ln 2 / 2, and Taylor's series for e^r. Below -87 it stays at e^-87.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
     /// Adding this rounds to an integer, which then is in the low bits.

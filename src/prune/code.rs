@@ -7,7 +7,7 @@ use tree_sitter::Tree;
 use super::language::Language;
 use super::select::is_structural;
 use super::structure::Header;
-use super::{Material, render, structure};
+use super::{FocusQuestion, Material, render, structure};
 use crate::skim::{LineScores, best_first};
 
 /// Lines of an outline, at most.
@@ -136,6 +136,16 @@ impl Material for Code<'_> {
                 up = parents[line];
             }
         }
+    }
+
+    fn named(&self, question: &FocusQuestion) -> Vec<Header> {
+        let names = question.names();
+        let Syntax::Grammar(language) = self.syntax else { return Vec::new() };
+        let Some(tree) = self.tree(language).filter(|_| !names.is_empty()) else { return Vec::new() };
+        let mut headers = structure::headers(tree);
+        let text = |header: &Header| header.name.as_ref().and_then(|(line, bytes)| self.lines[*line].get(bytes.clone()));
+        headers.retain(|header| text(header).is_some_and(|name| names.contains(&name)));
+        headers
     }
 
     /// The headers, and the likeliest lines all the same: a wrong "none" would cost another call.

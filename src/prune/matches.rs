@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::render::{LONGEST_LINE, MARKER, cut_line};
-use super::{Decision, Material, Piece, View, pieces};
+use super::structure::Header;
+use super::{Decision, FocusQuestion, Material, Piece, View, pieces};
 use crate::error::{counted, shorten};
 use crate::skim::{LineScores, best_first};
 
@@ -234,6 +235,10 @@ impl Material for Rows<'_> {
             kept[at] = kept[at + 1..at + 1 + file.lines.len()].contains(&true);
             at += 1 + file.lines.len();
         }
+    }
+
+    fn named(&self, _: &FocusQuestion) -> Vec<Header> {
+        Vec::new() // a search has found its names
     }
 
     /// The likeliest matches: a wrong "none" would cost another call.

@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use tokio_util::sync::CancellationToken;
 
+use self::structure::Header;
 use crate::error::{Error, Result, shorten};
 use crate::skim::{Keep, LineScores, SkimError, Skimmer, skim_safely};
 use crate::tokens::o200k;
@@ -22,6 +23,8 @@ use crate::tokens::o200k;
 pub const SMALL: usize = 40;
 /// A view that costs more than this share of the whole is not worth its gaps.
 pub const WORTHWHILE: f64 = 0.8;
+/// A definition of so many lines is shown whole when the question names it.
+const SHORT_DEFINITION: usize = 40;
 /// Texts of more lines are not skimmed: it would take longer than clients wait.
 pub const LONGEST_SKIMMED: usize = 50_000;
 /// Tokens set aside for the header of a view, beside the name in it.
@@ -55,6 +58,23 @@ impl FocusQuestion {
     /// Its text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The words in it that look like names in code: `a_b`, `aB` and `a()`, and those between backticks.
+    pub fn names(&self) -> Vec<&str> {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let (mut names, mut rest) = (Vec::new(), self.as_str());
+        while let Some(start) = rest.find(is_part) {
+            let (before, from) = rest.split_at(start);
+            let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
+            let two_cases = word.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+            let quoted = before.ends_with('`') && after.starts_with('`');
+            if two_cases || quoted || word.trim_matches('_').contains('_') || after.starts_with("()") {
+                names.push(word);
+            }
+            rest = after;
+        }
+        names
     }
 }
 
@@ -114,6 +134,8 @@ pub trait Material {
     fn lines(&self) -> &[&str];
     /// Adds what the kept lines cannot be understood without.
     fn complete(&self, kept: &mut [bool]);
+    /// The definitions that the question names.
+    fn named(&self, question: &FocusQuestion) -> Vec<Header>;
     /// What to show when nothing answers.
     fn outline(&self, scores: &LineScores) -> Vec<bool>;
     /// Whether a line may be picked for its own score.
@@ -180,7 +202,7 @@ pub fn decide(
     if lines.len() > LONGEST_SKIMMED {
         return Ok(Decision::Failed(SkimError::TooLong { lines: lines.len(), most: LONGEST_SKIMMED }));
     }
-    let scores = match skim_safely(skimmer, lines, question.as_str(), cancel) {
+    let mut scores = match skim_safely(skimmer, lines, question.as_str(), cancel) {
         Ok(scores) => scores,
         Err(SkimError::Cancelled) => return Err(Error::Cancelled),
         Err(error) => {
@@ -191,7 +213,14 @@ pub fn decide(
     let header = HEADER_TOKENS + scores.note.as_deref().map_or(0, |note| o200k(&shorten(note)));
     let within = |kept: &[bool]| within(kept, header);
     let worth = |kept: &[bool]| !fits || material.cost(kept) as f64 <= whole as f64 * WORTHWHILE;
-    if scores.answer < scores.thresholds.answer {
+    // Whoever names a definition wants to see it, whatever the skimmer says: the header for sure, the rest if it is short.
+    let named = material.named(question);
+    for definition in &named {
+        let shown = if definition.whole.len() <= SHORT_DEFINITION { &definition.whole } else { &definition.rows };
+        let enough = scores.thresholds.keep(limits.keep);
+        scores.keep[shown.clone()].iter_mut().for_each(|score| *score = score.max(enough));
+    }
+    if scores.answer < scores.thresholds.answer && named.is_empty() {
         let kept = select::first_that_fit(material.outline(&scores), within);
         return Ok(if worth(&kept) { Decision::Unanswered(View { kept, note: scores.note }) } else { Decision::Whole });
     }
@@ -219,6 +248,17 @@ mod tests {
     fn pieces_partition_the_text() {
         assert_eq!(pieces(&[true, false, false, true]), [Piece::Lines(0..1), Piece::Gap(1..3), Piece::Lines(3..4)]);
         assert!(pieces(&[]).is_empty());
+    }
+
+    #[test]
+    fn names_in_a_question_look_like_code() {
+        let names = |question: &str| FocusQuestion::new(question).expect("a question").names().join(" ");
+        assert_eq!(
+            names("How does get_backoff_time() cap it, and where is maxDelay or `flock` read by run()?"),
+            "get_backoff_time maxDelay flock run"
+        );
+        assert_eq!(names("Which HTTP headers does Retry remove on redirect 307, _if_ any?"), "");
+        assert_eq!(names("何処?"), "");
     }
 
     #[test]

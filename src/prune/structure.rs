@@ -235,6 +235,10 @@ fn first_error(tree: &Tree) -> Option<usize> {
 pub struct Header {
     /// Where they are.
     pub rows: Range<usize>,
+    /// All its lines.
+    pub whole: Range<usize>,
+    /// Where its name is: a line, and bytes of it.
+    pub name: Option<(usize, Range<usize>)>,
     /// How many definitions are around it.
     pub level: usize,
 }
@@ -244,6 +248,16 @@ pub fn headers(tree: &Tree) -> Vec<Header> {
     let mut found = Vec::new();
     collect_headers(tree.root_node(), 0, 0, &mut found);
     found
+}
+
+/// The name that a definition gives; in C and C++ it is inside of what says the type.
+fn name_of(definition: Node<'_>) -> Option<Node<'_>> {
+    let mut node = definition;
+    while let Some(inner) = node.child_by_field_name("declarator") {
+        node = inner;
+    }
+    let name = node.child_by_field_name("name").or((node != definition).then_some(node))?;
+    (name.start_position().row == name.end_position().row).then_some(name)
 }
 
 /// `depth`: how far below the root `node` is.
@@ -268,7 +282,8 @@ fn collect_headers(node: Node<'_>, level: usize, depth: usize, found: &mut Vec<H
         let body = definition.child_by_field_name("body").or_else(|| definition.named_children(&mut definition.walk()).find(container));
         let start = definition.start_position().row;
         let inside = body.map_or(start + 1, |body| body.start_position().row);
-        found.push(Header { rows: start..inside.max(start + 1), level });
+        let name = name_of(definition).map(|name| (name.start_position().row, name.start_position().column..name.end_position().column));
+        found.push(Header { rows: start..inside.max(start + 1), whole: rows(definition), name, level });
         if let Some(body) = body.filter(|_| holder) {
             collect_headers(body, level + 1, depth + 1, found);
         }

@@ -207,6 +207,24 @@ fn lines_of_which_none_can_be_picked_come_whole() {
 }
 
 #[test]
+fn a_definition_that_the_question_names_is_shown_whatever_its_scores() {
+    let root = tempfile::tempdir().expect("a directory");
+    let python: String = (0..40).map(|i| format!("def read_{i}(x):\n    a = {i}\n    return a + x\n\n")).collect();
+    let c: String = (0..40).map(|i| format!("static int *read_{i}(int x)\n{{\n    return x + {i};\n}}\n\n")).collect();
+    for (path, file, shown) in [
+        ("a.py", python, "def read_7(x):\n    a = 7\n    return a + x\n"),
+        ("a.c", c, "static int *read_7(int x)\n{\n    return x + 7;\n}\n"),
+    ] {
+        std::fs::write(root.path().join(path), &file).expect("written");
+        let session = session(root.path(), Told(vec![0.0], 0.1), 20_000);
+        let view = read(&session, path, Some("How does read_7 work?"), None);
+        partition(&understand(&view), &file);
+        assert!(view.contains(shown) && !view.contains("read_8("), "{view}");
+        assert!(read(&session, path, Some("How does read_99 work?"), None).contains("nothing in these"), "{path}");
+    }
+}
+
+#[test]
 fn an_outline_has_the_likeliest_of_too_many_definitions() {
     let root = tempfile::tempdir().expect("a directory");
     let method = |i: usize| format!("    def method_{i}(\n        self,\n    ):\n        return {i}\n\n");

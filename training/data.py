@@ -1,4 +1,5 @@
 """Training samples: labelled windows and mined questions, encoded once and cut into windows on the fly."""
+import copy
 import json
 import pathlib
 import random
@@ -15,7 +16,9 @@ LONGEST = 1600       # lines kept of a mined file
 LONGEST_FILE = 4000  # lines of a file around a labelled window
 MOST = 8             # questions asked of a window at once
 WIDEST = 384         # lines of a window
-FOREIGN = 0.3        # share of windows that are also asked what is answered elsewhere
+FOREIGN = 2          # questions at most, of those answered elsewhere, that a window is asked too
+CUT = 0.25           # share of labelled windows that lose the lines that answer one of their questions
+LARGEST_CUT = 0.3    # share of the lines
 COPIED = 0.3         # share of a text's telling lines that may be in validation files
 SEARCH_LINE = re.compile(r"^\d+[:-] ?")
 
@@ -102,7 +105,10 @@ def load_labels(path, vocabulary):
             document.paths, document.whole, document.first = frozenset(row["paths"]), None, row["id"].startswith("train-")
             seen[row["id"]] = document
             (validation if row["package"] in VALIDATION else train).append(document)
-        seen[row["id"]].ask(row["question"], row["keep"], row["kind"], vocabulary)
+        document = seen[row["id"]]
+        document.ask(row["question"], row["keep"], row["kind"], vocabulary)
+        if row["natural"] and document.package not in VALIDATION:
+            document.ask(row["natural"], row["keep"], row["kind"], vocabulary)
     for row in map(json.loads, open(path.with_name("files.jsonl"))):
         document = seen.get(row["id"])
         if document is None or document.package in VALIDATION or len(row["lines"]) > LONGEST_FILE:
@@ -157,9 +163,40 @@ def by_package(documents):
     return out
 
 
+def foreign(document, documents, packages, rng):
+    """Questions that are answered in other documents, of the same package or of any: the labelled ones without an answer are known by their style."""
+    out = []
+    for _ in range(rng.randint(0, FOREIGN)):
+        other = rng.choice(packages[document.package] if rng.random() < 0.5 else documents)
+        answered = [question for question, _, kind in other.questions if kind != "absent"]
+        if answered and other is not document and not (other.paths & document.paths):  # one that shares a file might be answered here
+            out.append(rng.choice(answered))
+    return out
+
+
+def without_answer(document, question):
+    """The document without the lines that answer a question, which is now one that the text nearly answers; others that these lines answered
+    in part are left out.
+    """
+    stays = question[1] != 1
+    number = np.cumsum(stays) - 1
+    lines, above = np.arange(len(stays)), document.parent.astype(np.int64)
+    parent = above
+    while (gone := stays & ~stays[parent]).any():  # of a line that went, the one that enclosed it; at the top the line itself
+        parent = np.where(gone, np.where(above[parent] == parent, lines, above[parent]), parent)
+    out = copy.copy(document)
+    out.tokens, out.features, out.parent = document.tokens[stays], document.features[stays], number[parent[stays]].astype(np.uint16)
+    out.questions = []
+    for ids, label, kind in document.questions:
+        left, before = (label[stays] == 1).sum(), (label == 1).sum()
+        if left == before or left == 0:
+            out.questions.append((ids, label[stays], kind if left else "absent"))
+    return out
+
+
 def draw(documents, packages, width, rng, document=None):
-    """A window of a document, the questions it answers (most of) or that nothing there answers, and perhaps one of another document of the
-    same package or of any: (document, [question ids], labels [b, lines] int64, start, end).
+    """A window of a document, the questions it answers (most of) or that nothing there answers, and perhaps some of other documents:
+    (document, [question ids], labels [b, lines] int64, start, end).
     """
     document = document or rng.choice(documents)
     first = rng.choice(document.questions)
@@ -175,12 +212,8 @@ def draw(documents, packages, width, rng, document=None):
             fewer = question[np.random.rand(len(question)) > 0.15]
             question = fewer if len(fewer) else question
         ids.append(question), labels.append(label[start:end])
-    if rng.random() < FOREIGN:
-        others = packages[document.package] if rng.random() < 0.5 else documents
-        other = rng.choice(others)
-        answered = [question for question, _, kind in other.questions if kind != "absent"]  # in the style of those that are answered
-        if answered and other is not document and not (other.paths & document.paths):  # one that shares a file might be answered here
-            ids.append(rng.choice(answered)), labels.append(np.where(first[1][start:end] < 0, -1, 0).astype(np.int8))
+    for question in foreign(document, documents, packages, rng):
+        ids.append(question), labels.append(np.where(first[1][start:end] < 0, -1, 0).astype(np.int8))
     return document, ids, np.stack(labels).astype(np.int64), start, end
 
 
@@ -189,8 +222,14 @@ def mined_sample(documents, packages, rng):
 
 
 def labelled_sample(documents, packages, rng):
-    """A labelled window as a text of its own, or as a part of its file: then with the evidence of the file, and perhaps lines around it."""
+    """A labelled window as a text of its own, also with an answer cut out, or as a part of its file: then with the evidence of the file, and
+    perhaps lines around it.
+    """
     document = rng.choice(documents)
+    if rng.random() < CUT:
+        question = rng.choice(document.questions)
+        if 0 < (question[1] == 1).sum() < LARGEST_CUT * len(document.tokens):
+            return draw(documents, packages, WIDEST, rng, without_answer(document, question))
     if document.whole is None or len(document.tokens) > WIDEST or rng.random() < 0.5:
         return draw(documents, packages, rng.randrange(60, 300) if rng.random() < 0.4 else WIDEST, rng, document)
     (start, end), whole = document.span, document.whole
@@ -201,7 +240,10 @@ def labelled_sample(documents, packages, rng):
     chosen = rng.sample(known, min(MOST, len(known)))
     if not chosen:
         return labelled_sample(documents, packages, rng)
-    return whole, [ids for ids, _, _ in chosen], np.stack([label[start:end] for _, label, _ in chosen]).astype(np.int64), start, end
+    ids, labels = [ids for ids, _, _ in chosen], [label[start:end] for _, label, _ in chosen]
+    for question in foreign(document, documents, packages, rng):
+        ids.append(question), labels.append(np.where(whole.features[start:end, 1] > 0, -1, 0).astype(np.int8))
+    return whole, ids, np.stack(labels).astype(np.int64), start, end
 
 
 def log_sample(vocabulary, rng):

@@ -3,6 +3,7 @@
     python3 sets.py WORK CACHE OUT_DIR      (WORK: with mined.jsonl; CACHE: filled by fetch.py)
 
 windows.jsonl      the labelled windows
+natural.jsonl      their questions in the plain words that programmers type; the style, drawn by lot, does not tell whether there is an answer
 search.jsonl       labelled search results, more than the few among those windows; nothing was tuned on them
 whole-files.jsonl  the windows' questions asked of their whole file; lines outside the window count as not answering
 comments.jsonl     300 doc comments cut out of files, asking for the block they described; headers that enclose it do not count
@@ -46,9 +47,11 @@ def record(row, question, lines, keep, **more):
             "lines": lines, "keep": keep, **more}
 
 
-def write_windows(file, row, lines, index):
+def write_windows(file, row, lines, index, wording="question"):
     for question in row["questions"]:
-        file.write(json.dumps(record(row, question, lines, [index[n] for n in numbers(question["keep"])])) + "\n")
+        if wording in question:
+            asked = {**question, "question": question[wording]}
+            file.write(json.dumps(record(row, asked, lines, [index[n] for n in numbers(question["keep"])])) + "\n")
 
 
 def write_comments(path, rows):
@@ -88,9 +91,10 @@ def write_elsewhere(path, windows):
 def main():
     work, cache, out = map(pathlib.Path, sys.argv[1:4])
     out.mkdir(parents=True, exist_ok=True)
-    with (out / "windows.jsonl").open("w") as windows, (out / "whole-files.jsonl").open("w") as whole:
+    with (out / "windows.jsonl").open("w") as windows, (out / "natural.jsonl").open("w") as natural, (out / "whole-files.jsonl").open("w") as whole:
         for row, lines, index, text in labelled(LABELS, cache):
             write_windows(windows, row, lines, index)
+            write_windows(natural, row, lines, index, "natural")
             if SHORTEST <= len(text) <= LONGEST:
                 for question in row["questions"]:
                     if question["keep"]:

@@ -24,9 +24,11 @@ if os.environ.get("MALLOC_TRIM_THRESHOLD_") is None:
 import numpy as np
 import torch
 import torch.nn.functional as F
+from safetensors.torch import load_file
 
 import evaluate
 from data import by_package, labelled_sample, load_labels, load_mined, log_sample, mined_sample, tensors
+from export import as_shipped
 from model import places, student
 from teacher import teacher
 from text import FEATURES, LEXICAL, Vocabulary
@@ -41,6 +43,7 @@ arguments.add_argument("--mined", type=float, default=None, help="share of mined
 arguments.add_argument("--logs", type=float, default=0.05, help="share of made-up logs in the student's training")
 arguments.add_argument("--texts", type=int, default=2, help="windows a step, each with up to eight questions")
 arguments.add_argument("--labels", type=float, default=1.0, help="share of the labelled training windows used, for the learning curve")
+arguments.add_argument("--start", type=pathlib.Path, help="folder of shipped weights, of the same vocabulary, that the student goes on from")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
 arguments.add_argument("--without", nargs="+", default=[], choices=("pretraining", "initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
 arguments.add_argument("--name", default=None, help="name of the checkpoint; default that of the stage")
@@ -108,6 +111,12 @@ def leave_out(model, parts):
             torch.nn.init.zeros_(weights).requires_grad_(False)
 
 
+def load_shipped(model, folder):
+    """The weights of models/embedded, without the refiner's."""
+    weights = {name: tensor.float() for name, tensor in load_file(folder / "model.safetensors").items() if not name.startswith("refine.")}
+    model.load_state_dict(as_shipped(model, weights))  # turned twice they are as they were
+
+
 def load_average(model, path):
     model.load_state_dict(torch.load(path, map_location="cpu", weights_only=False)["average"])
     return model
@@ -150,6 +159,8 @@ def main():
         inherited = inherit(model, guide)
     if args.stage == "teacher" and "pretraining" not in args.without and (args.work / "teacher-pretrain.pt").exists():
         load_average(model, args.work / "teacher-pretrain.pt")
+    if args.start:
+        load_shipped(model, args.start)
     leave_out(model, args.without)
     model.to(device)
     encoder = list(model.encoder.parameters())

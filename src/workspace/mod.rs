@@ -300,7 +300,11 @@ impl Root {
     }
 
     /// Where a path leads once all links are followed, if that is beneath this root. Only a name: it is opened beneath the handle again.
+    /// None for one with `..`, which may have led outside and back: whether it did would tell what exists there.
     fn resolve(&self, relative: &Path) -> Option<PathBuf> {
+        if relative.components().any(|part| part == Component::ParentDir) {
+            return None;
+        }
         Some(self.path.join(relative).canonicalize().ok()?.strip_prefix(&self.path).ok()?.to_path_buf())
     }
 }
@@ -310,9 +314,10 @@ fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
-/// A path with the links of its existing part followed: how a root is recognised that is reached by another name.
+/// A path with the links of its existing part followed, as far as its first `..`: how a root is recognised that is reached by another name.
 fn resolve_existing(path: &Path) -> Option<PathBuf> {
-    path.ancestors().find_map(|ancestor| {
+    let down: PathBuf = path.components().take_while(|part| *part != Component::ParentDir).collect();
+    down.ancestors().find_map(|ancestor| {
         let rest = path.strip_prefix(ancestor).ok()?;
         Some(ancestor.canonicalize().ok()?.join(rest))
     })

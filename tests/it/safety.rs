@@ -82,6 +82,35 @@ async fn links_inside_the_root_are_followed_and_others_are_not() {
     assert_eq!(client.text("grep", json!({ "pattern": "tex", "path": "folder" })).await, "a/f.txt\n1:text\n");
 }
 
+/// What is told of a path through a directory outside must not depend on what is there.
+#[tokio::test]
+async fn a_way_back_into_the_root_does_not_tell_what_is_outside() {
+    let parent = tempfile::tempdir().expect("a directory");
+    let real = parent.path().canonicalize().expect("a path");
+    std::fs::create_dir_all(real.join("root/inner")).expect("created");
+    std::fs::create_dir(real.join("exists")).expect("created");
+    std::fs::write(real.join("root/f.txt"), "text\n").expect("written");
+    symlink(real.join("exists"), real.join("root/out")).expect("linked");
+    let client = Client::start(&real.join("root"), eras()[0].clone()).await;
+    let inside = real.join("root/inner/../f.txt").display().to_string();
+    assert_eq!(client.text("read_file", json!({ "path": inside })).await, "text\n");
+    let refused = async |path: String| {
+        let answers = [
+            client.call("read_file", json!({ "path": path })).await,
+            client.call("grep", json!({ "path": path, "pattern": "text" })).await,
+        ];
+        answers.map(|answer| {
+            assert!(answer.is_error && answer.text.contains("outside the root"), "{answer:?}");
+            answer.text
+        })
+    };
+    refused("out/../root/f.txt".to_owned()).await;
+    for way in ["../exists/../root/f.txt".to_owned(), real.join("exists/../root/f.txt").display().to_string()] {
+        let there = refused(way.clone()).await.map(|text| text.replace("exists", "absent"));
+        assert_eq!(refused(way.replace("exists", "absent")).await, there);
+    }
+}
+
 #[tokio::test]
 async fn several_roots_are_searched_in_order_and_shown_with_absolute_paths() {
     let (one, two) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));

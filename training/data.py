@@ -43,6 +43,12 @@ class Document:
         self.features, self.parent = features, parent.astype(np.uint16)
         self.questions = []
 
+    def with_questions(self, questions):
+        """The same text, asked other questions."""
+        out = copy.copy(self)
+        out.questions = questions
+        return out
+
     def ask(self, question, keep, kind, vocabulary, unknown=()):
         label = np.zeros(len(self.tokens), dtype=np.int8)
         label[[i for i in keep if i < len(label)]] = 1
@@ -92,8 +98,8 @@ def is_copy(lines, known):
 def load_labels(path, vocabulary):
     """(training documents, validation documents), each with .lang, .package, .paths, .search and .first (of the first labels) set.
 
-    Those for training that are part of a file also have .whole: a document of the file, whose questions know nothing of the other lines, and
-    .span, where in it they are.
+    Those for training have their questions in plain words among the others, those for validation apart, in .natural. Those for training that are
+    part of a file also have .whole: a document of the file, whose questions know nothing of the other lines, and .span, where in it they are.
     """
     train, validation, seen, known = [], [], {}, validation_lines(path)
     for row in map(json.loads, open(path)):
@@ -103,12 +109,14 @@ def load_labels(path, vocabulary):
             document = Document(as_skimmed(row["lines"]), vocabulary)
             document.lang, document.package, document.search = row["lang"], row["package"], row["lines"][0].startswith("== ")
             document.paths, document.whole, document.first = frozenset(row["paths"]), None, row["id"].startswith("train-")
+            document.natural = document.with_questions([])
             seen[row["id"]] = document
             (validation if row["package"] in VALIDATION else train).append(document)
         document = seen[row["id"]]
         document.ask(row["question"], row["keep"], row["kind"], vocabulary)
-        if row["natural"] and document.package not in VALIDATION:
-            document.ask(row["natural"], row["keep"], row["kind"], vocabulary)
+        if row["natural"]:
+            asked = document.natural if document.package in VALIDATION else document
+            asked.ask(row["natural"], row["keep"], row["kind"], vocabulary)
     for row in map(json.loads, open(path.with_name("files.jsonl"))):
         document = seen.get(row["id"])
         if document is None or document.package in VALIDATION or len(row["lines"]) > LONGEST_FILE:
@@ -184,9 +192,8 @@ def without_answer(document, question):
     parent = above
     while (gone := stays & ~stays[parent]).any():  # of a line that went, the one that enclosed it; at the top the line itself
         parent = np.where(gone, np.where(above[parent] == parent, lines, above[parent]), parent)
-    out = copy.copy(document)
+    out = document.with_questions([])
     out.tokens, out.features, out.parent = document.tokens[stays], document.features[stays], number[parent[stays]].astype(np.uint16)
-    out.questions = []
     for ids, label, kind in document.questions:
         left, before = (label[stays] == 1).sum(), (label == 1).sum()
         if left == before or left == 0:

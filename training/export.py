@@ -4,7 +4,7 @@
 
 WORK holds refine.pt, which refine.py made of the same checkpoint.
 
-OUT_DIR gets model.safetensors (float16), config.json (with the thresholds that are best on validation windows) and vocab.txt.
+OUT_DIR gets model.safetensors (float16), config.json (with the thresholds that are best on validation windows, asked in both wordings) and vocab.txt.
 """
 import json
 import pathlib
@@ -76,8 +76,10 @@ def main():
     refiner.load_state_dict({name: tensor.float() for name, tensor in refine.items()})
     _, validation = load_labels(work / "labelled.jsonl", vocabulary)
     scored = evaluate.score(model, validation, vocabulary, refiner)
-    figures = evaluate.report(scored)
-    evaluate.show(figures)
+    natural = evaluate.score(model, [document.natural for document in validation if document.natural.questions], vocabulary, refiner)
+    for wording in (scored, natural):
+        evaluate.show(evaluate.report(wording))
+    scored += natural  # the thresholds are for both
     out.mkdir(parents=True, exist_ok=True)
     shipped = {**as_shipped(model, half), **{f"refine.{name}": tensor for name, tensor in as_shipped(refiner, refine).items()}}
     save_file({name: tensor.contiguous() for name, tensor in shipped.items()}, out / "model.safetensors")

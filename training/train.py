@@ -3,6 +3,7 @@
     python3 train.py WORK teacher-pretrain --minutes 8     mined questions
     python3 train.py WORK teacher --minutes 30             labelled questions, some mined ones mixed in
     python3 train.py WORK student --minutes 45             the same, and what the teacher says of every window
+    python3 train.py WORK student --minutes 76 --name alone --start WORK/student.pt --no-teacher     labels alone, from there
 
 WORK holds mined.jsonl, labelled.jsonl, vocab.txt and init.npz; checkpoints go there too. A stage that was cut off goes on from its checkpoint:
 minutes are those of the whole stage, and time spent paused does not count. A GPU is used when there is one.
@@ -43,7 +44,7 @@ arguments.add_argument("--mined", type=float, default=None, help="share of mined
 arguments.add_argument("--logs", type=float, default=0.05, help="share of made-up logs in the student's training")
 arguments.add_argument("--texts", type=int, default=2, help="windows a step, each with up to eight questions")
 arguments.add_argument("--labels", type=float, default=1.0, help="share of the labelled training windows used, for the learning curve")
-arguments.add_argument("--start", type=pathlib.Path, help="folder of shipped weights, of the same vocabulary, that the student goes on from")
+arguments.add_argument("--start", type=pathlib.Path, help="checkpoint, or folder of shipped weights of the same vocabulary, that the student goes on from")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
 arguments.add_argument("--without", nargs="+", default=[], choices=("pretraining", "initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
 arguments.add_argument("--name", default=None, help="name of the checkpoint; default that of the stage")
@@ -111,14 +112,14 @@ def leave_out(model, parts):
             torch.nn.init.zeros_(weights).requires_grad_(False)
 
 
-def load_shipped(model, folder):
-    """The weights of models/embedded, without the refiner's."""
-    weights = {name: tensor.float() for name, tensor in load_file(folder / "model.safetensors").items() if not name.startswith("refine.")}
-    model.load_state_dict(as_shipped(model, weights))  # turned twice they are as they were
-
-
 def load_average(model, path):
-    model.load_state_dict(torch.load(path, map_location="cpu", weights_only=False)["average"])
+    """The averaged weights of a checkpoint, or those of a folder that export.py wrote, without the refiner's."""
+    if path.is_dir():
+        weights = {name: tensor.float() for name, tensor in load_file(path / "model.safetensors").items() if not name.startswith("refine.")}
+        weights = as_shipped(model, weights)  # turned twice they are as they were
+    else:
+        weights = torch.load(path, map_location="cpu", weights_only=False)["average"]
+    model.load_state_dict(weights)
     return model
 
 
@@ -160,7 +161,7 @@ def main():
     if args.stage == "teacher" and "pretraining" not in args.without and (args.work / "teacher-pretrain.pt").exists():
         load_average(model, args.work / "teacher-pretrain.pt")
     if args.start:
-        load_shipped(model, args.start)
+        load_average(model, args.start)
     leave_out(model, args.without)
     model.to(device)
     encoder = list(model.encoder.parameters())

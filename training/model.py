@@ -116,6 +116,11 @@ class Refiner(nn.Module):
         return self.down(F.relu(self.up(x))).squeeze(-1)
 
 
+def log_add(a, b):
+    """log(exp(a) + exp(b))"""
+    return max(a, b) + math.log1p(math.exp(-abs(a - b)))
+
+
 def unit(x):
     return x / (x.square().sum(-1, keepdim=True) + 1e-6).sqrt()
 
@@ -270,18 +275,21 @@ class Skimmer(nn.Module):
         known = torch.stack([label != 1, label != 0], -1)
         return (self.crf_scores(emission, everything) - self.crf_scores(emission, known)) / (label >= 0).sum(1).clamp(min=1)
 
-    @torch.no_grad()
     def log_odds(self, emission, parent):
-        """Log-odds that each line is kept: forward-backward, then what the tree of blocks says. emission [n], parent [n] -> [n]"""
-        unary = torch.stack([-emission / 2, emission / 2], -1)
-        n, transition, ends = len(unary), self.transition.cpu(), self.ends.cpu()
-        a, b = [ends[0] + unary[0]], [ends[1]]
-        for i in range(1, n):
-            a.append((a[-1].unsqueeze(-1) + transition).logsumexp(0) + unary[i])
-        for i in range(n - 1, 0, -1):
-            b.append((transition + (unary[i] + b[-1]).unsqueeze(0)).logsumexp(1))
-        total = torch.stack(a) + torch.stack(b[::-1])
-        return lean(total[:, 1] - total[:, 0], parent)
+        """Log-odds that each line is kept: forward-backward, then what the tree of blocks says. emission [n], parent [n] -> [n]
+
+        Of the two states only the difference counts, so that each direction is one number a line.
+        """
+        (dd, dk), (kd, kk) = self.transition.tolist()
+        (start_d, start_k), (end_d, end_k) = self.ends.tolist()
+        passed = lambda x, dk, kd: log_add(dk, kk + x) - log_add(dd, kd + x)  # by the other line, whose log-odds so far are x
+        own = emission.double().tolist()
+        before, after = [start_k - start_d + own[0]], [end_k - end_d]
+        for x in own[1:]:
+            before.append(passed(before[-1], dk, kd) + x)
+        for x in own[:0:-1]:
+            after.append(passed(after[-1] + x, kd, dk))
+        return lean(torch.tensor(before, dtype=torch.float64) + torch.tensor(after[::-1], dtype=torch.float64), parent)
 
 
 def student(vocabulary_size):

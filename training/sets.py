@@ -4,6 +4,8 @@
 
 windows.jsonl      the labelled windows
 natural.jsonl      their questions in the plain words that programmers type; the style, drawn by lot, does not tell whether there is an answer
+fresh.jsonl        questions asked of whole files of packages that are nowhere else in training or validation, in plain words, by people who knew
+                   nothing of the skimmer; a quarter has no answer. For measuring only: nothing is ever chosen on it
 search.jsonl       labelled search results, more than the few among those windows; nothing was tuned on them
 whole-files.jsonl  the windows' questions asked of their whole file; lines outside the window count as not answering
 comments.jsonl     300 doc comments cut out of files, asking for the block they described; headers that enclose it do not count
@@ -29,9 +31,9 @@ OPENINGS = ("What does {} do?", "How does {} work?", "Where is {}?", "Explain {}
 SHORTEST, LONGEST = 100, 4000  # lines of a file
 
 
-def labelled(files, cache):
-    """(row, its lines, index of each line's number, lines of its whole file or none) of validation packages."""
-    for row in (row for path in files for row in map(json.loads, path.open()) if row["package"] in VALIDATION):
+def labelled(files, cache, fresh=False):
+    """(row, its lines, index of each line's number, lines of its whole file or none) of validation packages, or of fresh ones."""
+    for row in (row for path in files for row in map(json.loads, path.open()) if fresh or row["package"] in VALIDATION):
         try:
             root = package_dir(cache, row["registry"], row["package"], row["version"])
             lines = window_lines(row, root)
@@ -99,6 +101,9 @@ def main():
                 for question in row["questions"]:
                     if question["keep"]:
                         whole.write(json.dumps(record(row, question, text, [n - 1 for n in numbers(question["keep"])])) + "\n")
+    with (out / "fresh.jsonl").open("w") as file:
+        for row, lines, index, _ in labelled([HERE / "labels" / "fresh.jsonl"], cache, fresh=True):
+            write_windows(file, row, lines, index)
     with (out / "search.jsonl").open("w") as search:
         for row, lines, index, _ in labelled([HERE / "labels" / "search.jsonl"], cache):
             write_windows(search, row, lines, index)

@@ -14,7 +14,8 @@ for stage in "teacher-pretrain --minutes 8" "teacher --minutes 62" "student --mi
     "$python" "$here/train.py" "$work" $stage
 done
 "$python" "$here/train.py" "$work" student --name alone --start "$work/student.pt" --no-teacher --mined 0 --rate 3e-4 --encoder-rate 2e-4 --minutes 76
-"$python" "$here/refine.py" "$work" "$work/alone.pt"
-"$python" "$here/export.py" "$work" "$work/alone.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
+"$python" "$here/average.py" "$work/student.pt" "$work/alone.pt" 0.65 "$work/shipped.pt"
+"$python" "$here/refine.py" "$work" "$work/shipped.pt"
+"$python" "$here/export.py" "$work" "$work/shipped.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
 "$python" "$here/sets.py" "$work" "$work/packages" "$work/sets"
 cargo run --release --manifest-path "$here/../Cargo.toml" -- eval "$work/sets/windows.jsonl" --baseline bm25 --baseline bm25-wide

@@ -129,10 +129,7 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
     let kept: Vec<bool> = scores.keep.iter().map(|score| *score >= scores.thresholds.keep(limits.keep)).collect();
     let decision = decide(material, &question, &Scored(&scores), limits, &cancel)?;
     let unanswered = matches!(decision, Decision::Unanswered(_));
-    let shown = match decision {
-        Decision::Whole | Decision::Failed(_) => vec![true; lines.len()],
-        Decision::Partial(view) | Decision::Unanswered(view) => view.kept,
-    };
+    let shown = decision.kept(lines.len());
     let tokens = [o200k(&material.view(&vec![true; lines.len()])), o200k(&material.view(&shown))];
     let parses = if search.is_some() { None } else { parses(path, &lines, &shown) };
     Ok(Outcome {

@@ -6,6 +6,8 @@ windows.jsonl      the labelled windows
 natural.jsonl      their questions in the plain words that programmers type; the style, drawn by lot, does not tell whether there is an answer
 fresh.jsonl        questions asked of whole files of packages that are nowhere else in training or validation, in plain words, by people who knew
                    nothing of the skimmer; a quarter has no answer. For measuring only: nothing is ever chosen on it
+parts.jsonl        questions about one part of a file in plain words, asked of another part of it; two people judged each, and where they did not agree
+                   whether it is answered there, it was left out
 search.jsonl       labelled search results, more than the few among those windows; nothing was tuned on them
 whole-files.jsonl  the windows' questions asked of their whole file; lines outside the window count as not answering
 comments.jsonl     300 doc comments cut out of files, asking for the block they described; headers that enclose it do not count
@@ -104,9 +106,10 @@ def main():
     with (out / "fresh.jsonl").open("w") as file:
         for row, lines, index, _ in labelled([HERE / "labels" / "fresh.jsonl"], cache, fresh=True):
             write_windows(file, row, lines, index)
-    with (out / "search.jsonl").open("w") as search:
-        for row, lines, index, _ in labelled([HERE / "labels" / "search.jsonl"], cache):
-            write_windows(search, row, lines, index)
+    for name in ("parts", "search"):
+        with (out / f"{name}.jsonl").open("w") as file:
+            for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache):
+                write_windows(file, row, lines, index)
     rows = [row for row in map(json.loads, (work / "mined.jsonl").open())
             if row["package"] in VALIDATION and SHORTEST <= len(row["lines"]) <= LONGEST and row["kinds"][0] == "comment"]
     random.Random(1).shuffle(rows)

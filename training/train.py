@@ -44,6 +44,7 @@ arguments.add_argument("--mined", type=float, default=None, help="share of mined
 arguments.add_argument("--logs", type=float, default=0.05, help="share of made-up logs in the student's training")
 arguments.add_argument("--texts", type=int, default=2, help="windows a step, each with up to eight questions")
 arguments.add_argument("--labels", type=float, default=1.0, help="share of the labelled training windows used, for the learning curve")
+arguments.add_argument("--near", type=float, default=0.0, help="share of labelled windows that are asked what was asked of another part of their file or package")
 arguments.add_argument("--start", type=pathlib.Path, help="checkpoint, or folder of shipped weights of the same vocabulary, that the student goes on from")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
 arguments.add_argument("--without", nargs="+", default=[], choices=("pretraining", "initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
@@ -134,11 +135,12 @@ def main():
     # --- data
     vocabulary = Vocabulary([w.encode() for w in (args.work / "vocab.txt").read_text().split()])
     labelled, validation = load_labels(args.work / "labelled.jsonl", vocabulary)
+    near, labelled = [document for document in labelled if document.near], [document for document in labelled if not document.near]
     random.Random(2).shuffle(labelled)
     labelled = labelled[:round(args.labels * len(labelled))]
     first = [document for document in labelled if document.first]
     mined = load_mined(args.work / "mined.jsonl", vocabulary, FILES[args.stage]) if mined_share else []
-    labelled_packages, mined_packages = by_package(labelled), by_package(mined)
+    labelled_packages, mined_packages = by_package(labelled + near), by_package(mined)
     count = lambda documents: f"{len(documents)} with {sum(len(d.questions) for d in documents)} questions"
     print(f"labelled windows: {count(labelled)}; mined files: {count(mined)}; {device}", flush=True)
 
@@ -221,7 +223,7 @@ def main():
             elif is_log:
                 document, questions, label, start, end = log_sample(vocabulary, rng)
             else:
-                windows = first if rng.random() < FIRST * progress else labelled
+                windows = near if rng.random() < args.near else first if rng.random() < FIRST * progress else labelled
                 document, questions, label, start, end = labelled_sample(windows, labelled_packages, rng)
             inputs = [x.to(device) for x in tensors(document, questions, vocabulary, start, end)]
             met, label = model.meet(*inputs), torch.from_numpy(label).to(device)

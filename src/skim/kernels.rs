@@ -4,7 +4,7 @@
 //! every pair of tokens in a larger model. The standard library computes them one at a time; the one here is plain arithmetic, which the
 //! compiler turns into vector instructions.
 
-use candle_core::{CpuStorage, CustomOp1, Device, InplaceOp1, Layout, Result, Shape, Tensor, bail};
+use candle_core::{CpuStorage, CustomOp1, Device, InplaceOp1, InplaceOp2, Layout, Result, Shape, Tensor, bail};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -12,6 +12,8 @@ use rayon::prelude::*;
 const LANES: usize = 16;
 /// Numbers that are worth a task of their own.
 const TASK: usize = 1 << 16;
+/// Added to a row's variance, as in the trainer.
+const EPSILON: f32 = 1e-5;
 
 /// Softmax over the last dimension of (H, n, M).
 pub enum Softmax<'a> {
@@ -34,6 +36,29 @@ pub struct Causal {
 
 /// The product of the second half of each row and the SiLU of its first half: (n, 2 m) -> (n, m).
 pub struct SwiGlu;
+
+/// Each row of (n, D) less its mean, divided by its spread, times a weight, plus a bias. On the caller's thread: candle's shares out every row,
+/// and of two threads that each normalise half of the rows one always waited for the other to wake.
+pub struct Norm {
+    /// D numbers.
+    pub weight: Vec<f32>,
+    /// D numbers.
+    pub bias: Vec<f32>,
+}
+
+/// Adds a bias to each row of (n, D).
+pub struct AddBias<'a> {
+    /// D numbers.
+    pub bias: &'a [f32],
+    /// Nothing below 0 is left.
+    pub rectified: bool,
+}
+
+/// Adds (n, D), and a bias to each row, to (n, D).
+pub struct AddRows<'a> {
+    /// D numbers.
+    pub bias: &'a [f32],
+}
 
 impl Causal {
     /// Columns that a row sees.
@@ -68,6 +93,22 @@ struct Gates<'a> {
     up: &'a [f32],
 }
 
+/// [`Norm`] of some rows.
+struct Normalised<'a> {
+    out: &'a mut [f32],
+    x: &'a [f32],
+    norm: &'a Norm,
+}
+
+/// [`AddBias`] or [`AddRows`] of some rows.
+struct Added<'a> {
+    to: &'a mut [f32],
+    /// As many numbers, or none.
+    rows: &'a [f32],
+    bias: &'a [f32],
+    rectified: bool,
+}
+
 impl<S: Fn(usize) -> usize> WithSimd for Rows<'_, S> {
     type Output = ();
 
@@ -98,16 +139,104 @@ impl WithSimd for Gates<'_> {
     }
 }
 
+impl WithSimd for Normalised<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<V: Simd>(self, _: V) {
+        let width = self.norm.weight.len();
+        for (out, row) in self.out.chunks_exact_mut(width).zip(self.x.chunks_exact(width)) {
+            let mean = reduce(row, 0.0, |a, b| a + b) / width as f32;
+            for (out, x) in out.iter_mut().zip(row) {
+                *out = (x - mean) * (x - mean);
+            }
+            let scale = 1.0 / (reduce(out, 0.0, |a, b| a + b) / width as f32 + EPSILON).sqrt();
+            for (((out, x), weight), bias) in out.iter_mut().zip(row).zip(&self.norm.weight).zip(&self.norm.bias) {
+                *out = (x - mean) * scale * weight + bias;
+            }
+        }
+    }
+}
+
+impl WithSimd for Added<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<V: Simd>(self, _: V) {
+        let width = self.bias.len();
+        let rows = self.rows.chunks_exact(width).map(Some).chain(std::iter::repeat(None));
+        let least = if self.rectified { 0.0 } else { f32::NEG_INFINITY };
+        for (to, row) in self.to.chunks_exact_mut(width).zip(rows) {
+            for (to, x) in to.iter_mut().zip(row.unwrap_or_default()) {
+                *to += x;
+            }
+            for (to, bias) in to.iter_mut().zip(self.bias) {
+                let sum = *to + bias;
+                *to = if sum > least { sum } else { least };
+            }
+        }
+    }
+}
+
+impl CustomOp1 for Norm {
+    fn name(&self) -> &'static str {
+        "norm"
+    }
+
+    fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let x = numbers(x, layout)?;
+        let mut out = vec![0.0; x.len()];
+        Arch::new().dispatch(Normalised { out: &mut out, x, norm: self });
+        Ok((CpuStorage::F32(out), layout.shape().clone()))
+    }
+}
+
+impl InplaceOp1 for AddBias<'_> {
+    fn name(&self) -> &'static str {
+        "add-bias"
+    }
+
+    fn cpu_fwd(&self, to: &mut CpuStorage, layout: &Layout) -> Result<()> {
+        Arch::new().dispatch(Added { to: numbers_mut(to, layout)?, rows: &[], bias: self.bias, rectified: self.rectified });
+        Ok(())
+    }
+}
+
+impl InplaceOp2 for AddRows<'_> {
+    fn name(&self) -> &'static str {
+        "add-rows"
+    }
+
+    fn cpu_fwd(&self, to: &mut CpuStorage, layout: &Layout, rows: &CpuStorage, rows_layout: &Layout) -> Result<()> {
+        let rows = numbers(rows, rows_layout)?;
+        Arch::new().dispatch(Added { to: numbers_mut(to, layout)?, rows, bias: self.bias, rectified: false });
+        Ok(())
+    }
+}
+
+/// The numbers of a contiguous f32 tensor.
+pub fn numbers<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
+    match (storage, layout.contiguous_offsets()) {
+        (CpuStorage::F32(numbers), Some((from, to))) => Ok(&numbers[from..to]),
+        _ => bail!("a contiguous f32 tensor is needed"),
+    }
+}
+
+/// The same, to be changed.
+fn numbers_mut<'a>(storage: &'a mut CpuStorage, layout: &Layout) -> Result<&'a mut [f32]> {
+    match (storage, layout.contiguous_offsets()) {
+        (CpuStorage::F32(numbers), Some((from, to))) => Ok(&mut numbers[from..to]),
+        _ => bail!("a contiguous f32 tensor is needed"),
+    }
+}
+
 impl InplaceOp1 for Softmax<'_> {
     fn name(&self) -> &'static str {
         "softmax"
     }
 
     fn cpu_fwd(&self, scores: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        let (CpuStorage::F32(scores), Some((from, to))) = (scores, layout.contiguous_offsets()) else {
-            bail!("scores must be contiguous f32");
-        };
-        let scores = &mut scores[from..to];
+        let scores = numbers_mut(scores, layout)?;
         let width = layout.dims().last().copied().unwrap_or(1).max(1);
         let arch = Arch::new();
         let Self::Biased(bias) = self else {
@@ -222,6 +351,26 @@ mod tests {
                 assert!(far < 1e-6, "{width}: {far}");
             }
         }
+    }
+
+    #[test]
+    fn rows_are_normalised_and_added_as_candle_does() {
+        let (n, width) = (5, 37);
+        let of = |seed: usize, len: usize| (0..len).map(|i| ((i * seed) % 101) as f32 / 7.0 - 6.0).collect::<Vec<f32>>();
+        let tensor = |values: &[f32], rows: usize| Tensor::from_slice(values, (rows, width), &Device::Cpu).expect("a tensor");
+        let (x, y, weight, bias) = (of(37, n * width), of(53, n * width), of(11, width), of(29, width));
+        let far = |a: Tensor, b: Tensor| (a - b).and_then(|t| t.abs()?.max_all()?.to_scalar::<f32>()).expect("a number");
+        let line = |values: &[f32]| Tensor::from_slice(values, width, &Device::Cpu).expect("a tensor");
+        let wanted = candle_nn::ops::layer_norm(&tensor(&x, n), &line(&weight), &line(&bias), EPSILON).expect("rows");
+        let got = tensor(&x, n).apply_op1_no_bwd(&Norm { weight, bias: bias.clone() }).expect("rows");
+        assert!(far(got, wanted) < 1e-5);
+        let sum = tensor(&x, n).broadcast_add(&line(&bias)).expect("a sum");
+        let got = tensor(&x, n);
+        got.inplace_op1(&AddBias { bias: &bias, rectified: true }).expect("a sum");
+        assert!(far(got, sum.relu().expect("no less than 0")) < 1e-6);
+        let got = tensor(&x, n);
+        got.inplace_op2(&tensor(&y, n), &AddRows { bias: &bias }).expect("a sum");
+        assert!(far(got, (sum + tensor(&y, n)).expect("a sum")) < 1e-5);
     }
 
     #[test]

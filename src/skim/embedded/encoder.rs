@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use candle_core::{DType, Device, Result, Tensor};
+use candle_core::{DType, Device, Result, Storage, Tensor, bail};
 use candle_nn::VarBuilder;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::Config;
 use super::bias::Neighbours;
 use super::text::{Document, FEATURES, LEXICAL};
+use crate::skim::kernels::numbers;
 
 /// Kernel pooling (K-NRM, arXiv 1706.06613): soft counts of matches at these cosine similarities; the first one is the exact match.
 const KERNELS: [(f32, f32); 7] = [(1.0, 0.03), (0.9, 0.1), (0.7, 0.1), (0.5, 0.1), (0.3, 0.1), (0.1, 0.1), (-0.1, 0.1)];
@@ -194,24 +195,24 @@ impl Convolution {
 
     /// Each subtoken's vector plus a rectified mix of it and its neighbours on the line. `row` says where in `vectors`, and in their
     /// products with the weight `mixed`, the subtoken at a position is.
-    fn mix(&self, starts: &[usize], vectors: &[f32], mixed: &[f32], row: impl Fn(usize) -> usize) -> Vec<f32> {
+    fn mix(&self, starts: &[usize], vectors: &[f32], mixed: &[f32], row: impl Fn(usize) -> usize + Sync) -> Vec<f32> {
         let d = self.bias.len();
-        let mut out = vec![0f32; starts.last().copied().unwrap_or(0) * d];
-        for span in starts.windows(2) {
-            for i in span[0]..span[1] {
-                let out = &mut out[i * d..][..d];
-                out.copy_from_slice(&self.bias);
-                let mut part = |at: usize, part: usize| add(out, &mixed[row(at) * 3 * d + part * d..][..d]);
-                if i > span[0] {
-                    part(i - 1, 0);
-                }
-                part(i, 1);
-                if i + 1 < span[1] {
-                    part(i + 1, 2);
-                }
-                out.iter_mut().zip(&vectors[row(i) * d..][..d]).for_each(|(o, e)| *o = o.max(0.0) + e);
+        let length = starts.last().copied().unwrap_or(0);
+        let mut begins = vec![false; length + 1]; // does a line begin here, or the end
+        starts.iter().for_each(|start| begins[*start] = true);
+        let mut out = vec![0f32; length * d];
+        out.par_chunks_exact_mut(d).enumerate().with_min_len(8 * TASK).for_each(|(i, out)| {
+            out.copy_from_slice(&self.bias);
+            let mut part = |at: usize, part: usize| add(out, &mixed[row(at) * 3 * d + part * d..][..d]);
+            if !begins[i] {
+                part(i - 1, 0);
             }
-        }
+            part(i, 1);
+            if !begins[i + 1] {
+                part(i + 1, 2);
+            }
+            out.iter_mut().zip(&vectors[row(i) * d..][..d]).for_each(|(o, e)| *o = o.max(0.0) + e);
+        });
         out
     }
 }
@@ -233,12 +234,12 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 
 /// Rows divided by their length.
 fn unit(x: &[f32], d: usize) -> Vec<f32> {
-    x.chunks_exact(d)
-        .flat_map(|row| {
-            let scale = 1.0 / (dot(row, row) + 1e-6).sqrt();
-            row.iter().map(move |value| value * scale)
-        })
-        .collect()
+    let mut out = x.to_vec();
+    out.par_chunks_exact_mut(d).with_min_len(8 * TASK).for_each(|row| {
+        let scale = 1.0 / (dot(row, row) + 1e-6).sqrt();
+        row.iter_mut().for_each(|value| *value *= scale);
+    });
+    out
 }
 
 fn add(to: &mut [f32], vector: &[f32]) {
@@ -247,14 +248,18 @@ fn add(to: &mut [f32], vector: &[f32]) {
 
 /// (rows, k) times (k, columns), flat.
 fn product(rows: &[f32], weight: &Tensor) -> Result<Vec<f32>> {
-    let width = weight.dim(0)?;
-    let parts = rows.len() / width;
-    let size = parts.div_ceil(rayon::current_num_threads()).max(4 * TASK) * width;
-    let parts: Vec<Vec<f32>> = rows
-        .par_chunks(size)
-        .map(|part| Tensor::from_slice(part, (part.len() / width, width), &Device::Cpu)?.matmul(weight)?.flatten_all()?.to_vec1())
-        .collect::<Result<_>>()?;
-    Ok(parts.concat())
+    let (width, columns) = weight.dims2()?;
+    let n = rows.len() / width;
+    let size = n.div_ceil(rayon::current_num_threads()).max(4 * TASK);
+    let mut out = vec![0.0; n * columns];
+    out.par_chunks_mut(size * columns).zip(rows.par_chunks(size * width)).try_for_each(|(out, part)| {
+        let product = Tensor::from_slice(part, (part.len() / width, width), &Device::Cpu)?.matmul(weight)?;
+        let (storage, layout) = product.storage_and_layout();
+        let Storage::Cpu(storage) = &*storage else { bail!("the product is not on the CPU") };
+        out.copy_from_slice(numbers(storage, layout)?);
+        Ok(())
+    })?;
+    Ok(out)
 }
 
 /// Cosines of (rows, d) with (Q, d): rows x Q, flat.
@@ -264,11 +269,11 @@ fn similarity(rows: &[f32], question: &[f32], d: usize) -> Result<Vec<f32>> {
 }
 
 /// Cosines of the question's mean vector with that of each line and its neighbours, for each width of [`NEIGHBOURS`].
-fn cosines(total: &[f32], hq: &[f32], d: usize) -> [Vec<f32>; NEIGHBOURS.len()] {
+fn cosines(total: &[f32], hq: &[f32], d: usize) -> Vec<Vec<f32>> {
     let mut whole = vec![0f32; d];
     hq.chunks_exact(d).for_each(|vector| add(&mut whole, vector));
     let whole = unit(&whole, d);
-    NEIGHBOURS.map(|half| {
+    let around = |half: usize| {
         let mut sum = vec![0f64; d];
         let line = |i: usize| &total[i * d..][..d];
         let n = total.len() / d;
@@ -282,10 +287,11 @@ fn cosines(total: &[f32], hq: &[f32], d: usize) -> [Vec<f32>; NEIGHBOURS.len()] 
                     sum.iter_mut().zip(line(i - half - 1)).for_each(|(s, v)| *s -= f64::from(*v));
                 }
                 let mean: Vec<f32> = sum.iter().map(|s| (s / (2 * half + 1) as f64) as f32).collect();
-                dot(&unit(&mean, d), &whole)
+                dot(&mean, &whole) / (dot(&mean, &mean) + 1e-6).sqrt()
             })
             .collect()
-    })
+    };
+    NEIGHBOURS.into_par_iter().map(around).collect()
 }
 
 /// The question's weighted mean vector.

@@ -2,37 +2,37 @@
 //!
 //! Names and arithmetic are those of `training/model.py`. Shapes: N lines, Q question subtokens, D line width, H heads.
 
-use candle_core::{D, Result, Tensor};
-use candle_nn::{LayerNorm, Module, VarBuilder, layer_norm};
-use rayon::prelude::*;
+use candle_core::{Result, Tensor};
+use candle_nn::VarBuilder;
 
 use super::Config;
 use super::bias::Bias;
 use super::encoder::{Encoded, Encoder};
+use super::exchange::{Exchange, Side};
 use super::text::QUESTION_TOKENS;
-use crate::skim::kernels::Softmax;
+use crate::skim::kernels::{AddBias, AddRows, Norm, Softmax};
 
-/// Rows that are worth a task of their own.
+/// Rows that are worth a thread of their own.
 const SMALLEST_PART: usize = 48;
 
 /// An affine map. Its weight is stored (in, out), the order in which the product reads it: the other way round, a quarter of the time of a
 /// short text went into reordering it at every call.
 struct Linear {
     weight: Tensor,
-    bias: Tensor,
+    bias: Vec<f32>,
 }
 
 /// One pre-norm block: attention over lines, attention from lines to the question, feed-forward.
 struct Block {
     heads: usize,
-    norm1: LayerNorm,
+    norm1: Norm,
     qkv: Linear,
     out: Linear,
-    norm2: LayerNorm,
+    norm2: Norm,
     cross_q: Linear,
     cross_kv: Linear,
     cross_out: Linear,
-    norm3: LayerNorm,
+    norm3: Norm,
     up: Linear,
     down: Linear,
 }
@@ -45,31 +45,54 @@ pub struct LineModel {
     position: Tensor,
     blocks: Vec<Block>,
     bias: Bias,
-    norm: LayerNorm,
+    norm: Norm,
     emission: Linear,
     answer: Linear,
 }
 
 impl Linear {
     fn new(width_in: usize, width_out: usize, vb: VarBuilder) -> Result<Self> {
-        Ok(Self { weight: vb.get((width_in, width_out), "weight")?, bias: vb.get(width_out, "bias")? })
+        Ok(Self { weight: vb.get((width_in, width_out), "weight")?, bias: vb.get(width_out, "bias")?.to_vec1()? })
+    }
+
+    /// The same map with its first `columns` results times `scale`.
+    fn scaled(self, columns: usize, scale: f32) -> Result<Self> {
+        let factor = |i: usize| if i < columns { scale } else { 1.0 };
+        let factors = Tensor::from_iter((0..self.bias.len()).map(factor), self.weight.device())?;
+        let bias = self.bias.iter().enumerate().map(|(i, bias)| bias * factor(i)).collect();
+        Ok(Self { weight: self.weight.broadcast_mul(&factors)?, bias })
     }
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        x.matmul(&self.weight)?.broadcast_add(&self.bias)
+        let out = x.matmul(&self.weight)?;
+        out.inplace_op1(&AddBias { bias: &self.bias, rectified: false })?;
+        Ok(out)
+    }
+
+    /// The map without what is below 0.
+    fn rectified(&self, x: &Tensor) -> Result<Tensor> {
+        let out = x.matmul(&self.weight)?;
+        out.inplace_op1(&AddBias { bias: &self.bias, rectified: true })?;
+        Ok(out)
+    }
+
+    /// Adds the map of `x` to what is in `to`.
+    fn add_to(&self, to: &Tensor, x: &Tensor) -> Result<()> {
+        to.inplace_op2(&x.matmul(&self.weight)?, &AddRows { bias: &self.bias })
     }
 }
 
 impl Block {
     fn new(width: usize, heads: usize, vb: VarBuilder) -> Result<Self> {
-        let norm = |name| layer_norm(width, 1e-5, vb.pp(name));
+        let norm = |name| load_norm(width, &vb.pp(name));
+        let scale = 1.0 / ((width / heads) as f32).sqrt(); // of the queries, here and not at every call
         Ok(Self {
             heads,
             norm1: norm("norm1")?,
-            qkv: Linear::new(width, 3 * width, vb.pp("qkv"))?,
+            qkv: Linear::new(width, 3 * width, vb.pp("qkv"))?.scaled(width, scale)?,
             out: Linear::new(width, width, vb.pp("out"))?,
             norm2: norm("norm2")?,
-            cross_q: Linear::new(width, width, vb.pp("cross_q"))?,
+            cross_q: Linear::new(width, width, vb.pp("cross_q"))?.scaled(width, scale)?,
             cross_kv: Linear::new(width, 2 * width, vb.pp("cross_kv"))?,
             cross_out: Linear::new(width, width, vb.pp("cross_out"))?,
             norm3: norm("norm3")?,
@@ -78,40 +101,38 @@ impl Block {
         })
     }
 
-    /// `x`: the rows of (N, D) in parts that are computed side by side, `bias`: for each of them (H, part, N), `question` (Q, D).
-    fn forward(&self, x: Vec<Tensor>, bias: &[Tensor], question: &Tensor) -> Result<Vec<Tensor>> {
-        let width = question.dim(D::Minus1)?;
-        let third = |t: &Tensor, i: usize| t.narrow(1, i * width, width);
-        let qkv: Vec<Tensor> = x.par_iter().map(|x| self.qkv.forward(&self.norm1.forward(x)?)).collect::<Result<_>>()?;
-        let all = |i: usize| Tensor::cat(&qkv.iter().map(|qkv| third(qkv, i)).collect::<Result<Vec<_>>>()?, 0);
-        let (k, v) = (self.split(&all(1)?)?, self.split(&all(2)?)?);
+    /// In place. `x`: some rows of (N, D), `bias` (H, rows, N), `question` (Q, D), `block`: the number of this one in the exchange with the
+    /// threads that have the other rows.
+    fn forward(&self, x: &Tensor, bias: &Tensor, question: &Tensor, side: &Side<'_>, block: usize) -> Result<()> {
+        let qkv = self.qkv.forward(&x.apply_op1_no_bwd(&self.norm1)?)?;
+        side.give(block, self.split(&qkv, 1)?, self.split(&qkv, 2)?);
         let kv = self.cross_kv.forward(question)?;
-        let (cross_k, cross_v) = (self.split(&third(&kv, 0)?)?, self.split(&third(&kv, 1)?)?);
-        let rest = |((x, qkv), bias): ((&Tensor, &Tensor), &Tensor)| {
-            let read = self.attend(&third(qkv, 0)?, &k, &v, Some(bias))?;
-            let x = (x + self.out.forward(&read)?)?;
-            let read = self.attend(&self.cross_q.forward(&self.norm2.forward(&x)?)?, &cross_k, &cross_v, None)?;
-            let x = (&x + self.cross_out.forward(&read)?)?;
-            let hidden = self.up.forward(&self.norm3.forward(&x)?)?.relu()?;
-            x + self.down.forward(&hidden)?
-        };
-        x.par_iter().zip(&qkv).zip(bias).map(rest).collect()
+        let (cross_k, cross_v) = (self.split(&kv, 0)?, self.split(&kv, 1)?);
+        let (k, v) = side.all(block)?;
+        self.out.add_to(x, &self.attend(&qkv, &k, &v, Some(bias))?)?;
+        let asking = self.cross_q.forward(&x.apply_op1_no_bwd(&self.norm2)?)?;
+        self.cross_out.add_to(x, &self.attend(&asking, &cross_k, &cross_v, None)?)?;
+        let hidden = self.up.rectified(&x.apply_op1_no_bwd(&self.norm3)?)?;
+        self.down.add_to(x, &hidden)
     }
 
-    /// (n, D) -> (H, n, D / H)
-    fn split(&self, x: &Tensor) -> Result<Tensor> {
+    /// Of (n, several D) the columns from `i` D on, by heads: (H, n, D / H)
+    fn split(&self, x: &Tensor, i: usize) -> Result<Tensor> {
         let (n, width) = x.dims2()?;
-        x.reshape((n, self.heads, width / self.heads))?.transpose(0, 1)?.contiguous()
+        let head = self.out.bias.len() / self.heads;
+        x.reshape((n, width / head, head))?.narrow(1, i * self.heads, self.heads)?.transpose(0, 1)?.contiguous()
     }
 
-    /// Multi-head attention of (n, D) over keys and values that are split into heads.
+    /// Multi-head attention of the first D columns of `q`, which are scaled already, over keys and values that are split into heads: (n, D)
     fn attend(&self, q: &Tensor, k: &Tensor, v: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-        let (n, width) = q.dims2()?;
-        let q = (self.split(q)? * (1.0 / ((width / self.heads) as f64).sqrt()))?;
-        let scores = q.matmul(&k.t()?)?; // (H, n, M)
+        let scores = self.split(q, 0)?.matmul(&k.t()?)?; // (H, n, M)
         scores.inplace_op1(&bias.map_or(Softmax::Plain, Softmax::Biased))?;
-        scores.matmul(v)?.transpose(0, 1)?.reshape((n, width))
+        scores.matmul(v)?.transpose(0, 1)?.flatten_from(1)
     }
+}
+
+fn load_norm(width: usize, vb: &VarBuilder) -> Result<Norm> {
+    Ok(Norm { weight: vb.get(width, "weight")?.to_vec1()?, bias: vb.get(width, "bias")?.to_vec1()? })
 }
 
 impl LineModel {
@@ -127,27 +148,41 @@ impl LineModel {
             position: vb.get((QUESTION_TOKENS, width), "position")?,
             blocks: (0..config.layers).map(|i| Block::new(width, heads, vb.pp("blocks").pp(i))).collect::<Result<_>>()?,
             bias: Bias::new(heads, vb)?,
-            norm: layer_norm(width, 1e-5, vb.pp("norm"))?,
+            norm: load_norm(width, &vb.pp("norm"))?,
             emission: Linear::new(width, 1, vb.pp("emission"))?,
             answer: Linear::new(2 * width, 1, vb.pp("answer"))?,
         })
     }
 
-    /// The log-odds of each line, and those of anything answering. The rows are computed in `parts` side by side.
-    pub fn forward(&self, encoded: &Encoded, parts: usize) -> Result<(Vec<f32>, f32)> {
+    /// The log-odds of each line, and those of anything answering. The rows are shared out to `threads` threads at most.
+    pub fn forward(&self, encoded: &Encoded, threads: usize) -> Result<(Vec<f32>, f32)> {
         let n = encoded.lines.dim(0)?;
-        let size = n.div_ceil(parts).max(SMALLEST_PART);
+        let size = n.div_ceil(threads).max(SMALLEST_PART);
         let ranges: Vec<(usize, usize)> = (0..n).step_by(size).map(|start| (start, size.min(n - start))).collect();
         let question = self.question.forward(&encoded.question)?;
         let question = (&question + self.position.narrow(0, 0, question.dim(0)?)?)?;
-        let bias = |(start, size): &(usize, usize)| self.bias.rows(&encoded.neighbours, *start..start + size);
-        let bias: Vec<Tensor> = ranges.par_iter().map(bias).collect::<Result<_>>()?;
-        let input = |(start, size)| self.input.forward(&encoded.lines.narrow(0, start, size)?);
-        let mut x: Vec<Tensor> = ranges.par_iter().map(|range| input(*range)).collect::<Result<_>>()?;
-        for block in &self.blocks {
-            x = block.forward(x, &bias, &question)?;
-        }
-        let x = self.norm.forward(&Tensor::cat(&x, 0)?)?;
+        let exchange = Exchange::new(ranges.len(), self.blocks.len());
+        let rows = |thread: usize, side: Side<'_>| {
+            let (start, size) = ranges[thread];
+            let bias = self.bias.rows(&encoded.neighbours, start..start + size)?;
+            let x = self.input.forward(&encoded.lines.narrow(0, start, size)?)?;
+            for (i, block) in self.blocks.iter().enumerate() {
+                block.forward(&x, &bias, &question, &side, i)?;
+            }
+            x.apply_op1_no_bwd(&self.norm)
+        };
+        let x = std::thread::scope(|scope| {
+            let (rows, exchange) = (&rows, &exchange);
+            let spawn = |thread| {
+                let side = exchange.side(thread);
+                std::thread::Builder::new().spawn_scoped(scope, move || rows(thread, side))
+            };
+            let others: Vec<_> = (1..ranges.len()).map(spawn).collect();
+            let first = rows(0, exchange.side(0));
+            let joined = others.into_iter().map(|thread| thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            std::iter::once(first).chain(joined).collect::<Result<Vec<_>>>()
+        })?;
+        let x = Tensor::cat(&x, 0)?;
         let summary = Tensor::cat(&[x.max(0)?, x.mean(0)?], 0)?.unsqueeze(0)?;
         let answer = self.answer.forward(&summary)?.flatten_all()?.to_vec1::<f32>()?[0];
         Ok((self.emission.forward(&x)?.flatten_all()?.to_vec1()?, answer))

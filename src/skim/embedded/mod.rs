@@ -7,7 +7,6 @@
 pub mod bias;
 pub mod crf;
 pub mod encoder;
-pub mod exchange;
 pub mod model;
 pub mod refine;
 pub mod text;

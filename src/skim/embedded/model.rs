@@ -4,15 +4,15 @@
 
 use candle_core::{Result, Tensor};
 use candle_nn::VarBuilder;
+use rayon::prelude::*;
 
 use super::Config;
 use super::bias::Bias;
 use super::encoder::{Encoded, Encoder};
-use super::exchange::{Exchange, Side};
 use super::text::QUESTION_TOKENS;
 use crate::skim::kernels::{AddBias, AddRows, Norm, Softmax};
 
-/// Rows that are worth a thread of their own.
+/// Rows that are worth a task of their own.
 const SMALLEST_PART: usize = 48;
 
 /// An affine map. Its weight is stored (in, out), the order in which the product reads it: the other way round, a quarter of the time of a
@@ -101,19 +101,22 @@ impl Block {
         })
     }
 
-    /// In place. `x`: some rows of (N, D), `bias` (H, rows, N), `question` (Q, D), `block`: the number of this one in the exchange with the
-    /// threads that have the other rows.
-    fn forward(&self, x: &Tensor, bias: &Tensor, question: &Tensor, side: &Side<'_>, block: usize) -> Result<()> {
-        let qkv = self.qkv.forward(&x.apply_op1_no_bwd(&self.norm1)?)?;
-        side.give(block, self.split(&qkv, 1)?, self.split(&qkv, 2)?);
+    /// `x`: the rows of (N, D) in parts that are computed side by side, in place; `bias`: for each of them (H, part, N), `question` (Q, D).
+    fn forward(&self, x: &[Tensor], bias: &[Tensor], question: &Tensor) -> Result<()> {
+        let qkv: Vec<Tensor> = x.par_iter().map(|x| self.qkv.forward(&x.apply_op1_no_bwd(&self.norm1)?)).collect::<Result<_>>()?;
+        let all = |i: usize| Tensor::cat(&qkv.iter().map(|qkv| self.split(qkv, i)).collect::<Result<Vec<_>>>()?, 1);
+        let (k, v) = (all(1)?, all(2)?);
         let kv = self.cross_kv.forward(question)?;
         let (cross_k, cross_v) = (self.split(&kv, 0)?, self.split(&kv, 1)?);
-        let (k, v) = side.all(block)?;
-        self.out.add_to(x, &self.attend(&qkv, &k, &v, Some(bias))?)?;
-        let asking = self.cross_q.forward(&x.apply_op1_no_bwd(&self.norm2)?)?;
-        self.cross_out.add_to(x, &self.attend(&asking, &cross_k, &cross_v, None)?)?;
-        let hidden = self.up.rectified(&x.apply_op1_no_bwd(&self.norm3)?)?;
-        self.down.add_to(x, &hidden)
+        let rest = |((x, qkv), bias): ((&Tensor, &Tensor), &Tensor)| {
+            let read = self.attend(qkv, &k, &v, Some(bias))?;
+            self.out.add_to(x, &read)?;
+            let read = self.attend(&self.cross_q.forward(&x.apply_op1_no_bwd(&self.norm2)?)?, &cross_k, &cross_v, None)?;
+            self.cross_out.add_to(x, &read)?;
+            let hidden = self.up.rectified(&x.apply_op1_no_bwd(&self.norm3)?)?;
+            self.down.add_to(x, &hidden)
+        };
+        x.par_iter().zip(&qkv).zip(bias).try_for_each(rest)
     }
 
     /// Of (n, several D) the columns from `i` D on, by heads: (H, n, D / H)
@@ -154,35 +157,21 @@ impl LineModel {
         })
     }
 
-    /// The log-odds of each line, and those of anything answering. The rows are shared out to `threads` threads at most.
-    pub fn forward(&self, encoded: &Encoded, threads: usize) -> Result<(Vec<f32>, f32)> {
+    /// The log-odds of each line, and those of anything answering. The rows are computed in `parts` side by side.
+    pub fn forward(&self, encoded: &Encoded, parts: usize) -> Result<(Vec<f32>, f32)> {
         let n = encoded.lines.dim(0)?;
-        let size = n.div_ceil(threads).max(SMALLEST_PART);
+        let size = n.div_ceil(parts).max(SMALLEST_PART);
         let ranges: Vec<(usize, usize)> = (0..n).step_by(size).map(|start| (start, size.min(n - start))).collect();
         let question = self.question.forward(&encoded.question)?;
         let question = (&question + self.position.narrow(0, 0, question.dim(0)?)?)?;
-        let exchange = Exchange::new(ranges.len(), self.blocks.len());
-        let rows = |thread: usize, side: Side<'_>| {
-            let (start, size) = ranges[thread];
-            let bias = self.bias.rows(&encoded.neighbours, start..start + size)?;
-            let x = self.input.forward(&encoded.lines.narrow(0, start, size)?)?;
-            for (i, block) in self.blocks.iter().enumerate() {
-                block.forward(&x, &bias, &question, &side, i)?;
-            }
-            x.apply_op1_no_bwd(&self.norm)
-        };
-        let x = std::thread::scope(|scope| {
-            let (rows, exchange) = (&rows, &exchange);
-            let spawn = |thread| {
-                let side = exchange.side(thread);
-                std::thread::Builder::new().spawn_scoped(scope, move || rows(thread, side))
-            };
-            let others: Vec<_> = (1..ranges.len()).map(spawn).collect();
-            let first = rows(0, exchange.side(0));
-            let joined = others.into_iter().map(|thread| thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            std::iter::once(first).chain(joined).collect::<Result<Vec<_>>>()
-        })?;
-        let x = Tensor::cat(&x, 0)?;
+        let bias = |(start, size): &(usize, usize)| self.bias.rows(&encoded.neighbours, *start..start + size);
+        let bias: Vec<Tensor> = ranges.par_iter().map(bias).collect::<Result<_>>()?;
+        let input = |(start, size)| self.input.forward(&encoded.lines.narrow(0, start, size)?);
+        let x: Vec<Tensor> = ranges.par_iter().map(|range| input(*range)).collect::<Result<_>>()?;
+        for block in &self.blocks {
+            block.forward(&x, &bias, &question)?;
+        }
+        let x = Tensor::cat(&x, 0)?.apply_op1_no_bwd(&self.norm)?;
         let summary = Tensor::cat(&[x.max(0)?, x.mean(0)?], 0)?.unsqueeze(0)?;
         let answer = self.answer.forward(&summary)?.flatten_all()?.to_vec1::<f32>()?[0];
         Ok((self.emission.forward(&x)?.flatten_all()?.to_vec1()?, answer))

@@ -95,22 +95,23 @@ def is_copy(lines, known):
     return len(own & known) > COPIED * len(own)
 
 
-def load_labels(path, vocabulary):
-    """(training documents, validation documents), each with .lang, .package, .paths, .search, .first (of the first labels) and .near (asked
-    what was asked of another part of its file or package) set.
+def load_labels(path, vocabulary, near=False):
+    """(training documents, validation documents), each with .lang, .package, .paths, .search, .first (of the first labels) and .near set: asked
+    what was asked of another part of its file or package. Those are left out unless `near`.
 
     Those for training have their questions in plain words among the others, those for validation apart, in .natural. Those for training that are
     part of a file also have .whole: a document of the file, whose questions know nothing of the other lines, and .span, where in it they are.
     """
     train, validation, seen, known = [], [], {}, validation_lines(path)
     for row in map(json.loads, open(path)):
-        if row["package"] in FORBIDDEN or row["package"] not in VALIDATION and is_copy(row["lines"], known):
+        is_near = row["id"].startswith("near-")
+        if row["package"] in FORBIDDEN or row["package"] not in VALIDATION and is_copy(row["lines"], known) or is_near and not near:
             continue
         if row["id"] not in seen:
             document = Document(as_skimmed(row["lines"]), vocabulary)
             document.lang, document.package, document.search = row["lang"], row["package"], row["lines"][0].startswith("== ")
             document.paths, document.whole, document.first = frozenset(row["paths"]), None, row["id"].startswith("train-")
-            document.near = row["id"].startswith("near-")
+            document.near = is_near
             document.natural = document.with_questions([])
             seen[row["id"]] = document
             (validation if row["package"] in VALIDATION else train).append(document)

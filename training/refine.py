@@ -73,7 +73,7 @@ def main():
     model = student(vocabulary.size)
     model.load_state_dict(torch.load(checkpoint, map_location="cpu", weights_only=False)["average"])
     model.eval()
-    training = [document for document in load_labels(work / "labelled.jsonl", vocabulary)[0] if not document.near]
+    training, _ = load_labels(work / "labelled.jsonl", vocabulary)
     random.Random(4).shuffle(training)
     files = [(d.whole, d.package) for d in training if d.whole is not None and len(d.whole.tokens) <= LONGEST][:FILES]
     windows = [d for d in training if d.first] + [d for d in training if not d.first][:WINDOWS]

@@ -103,12 +103,9 @@ def main():
                 for question in row["questions"]:
                     if question["keep"]:
                         whole.write(json.dumps(record(row, question, text, [n - 1 for n in numbers(question["keep"])])) + "\n")
-    with (out / "fresh.jsonl").open("w") as file:
-        for row, lines, index, _ in labelled([HERE / "labels" / "fresh.jsonl"], cache, fresh=True):
-            write_windows(file, row, lines, index)
-    for name in ("parts", "search"):
+    for name in ("fresh", "parts", "search"):
         with (out / f"{name}.jsonl").open("w") as file:
-            for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache):
+            for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache, fresh=name == "fresh"):
                 write_windows(file, row, lines, index)
     rows = [row for row in map(json.loads, (work / "mined.jsonl").open())
             if row["package"] in VALIDATION and SHORTEST <= len(row["lines"]) <= LONGEST and row["kinds"][0] == "comment"]

@@ -134,7 +134,7 @@ def main():
 
     # --- data
     vocabulary = Vocabulary([w.encode() for w in (args.work / "vocab.txt").read_text().split()])
-    labelled, validation = load_labels(args.work / "labelled.jsonl", vocabulary)
+    labelled, validation = load_labels(args.work / "labelled.jsonl", vocabulary, args.near > 0)
     near, labelled = [document for document in labelled if document.near], [document for document in labelled if not document.near]
     random.Random(2).shuffle(labelled)
     labelled = labelled[:round(args.labels * len(labelled))]

@@ -248,10 +248,8 @@ impl InplaceOp1 for Softmax<'_> {
             return Ok(());
         };
         let (storage, layout) = bias.storage_and_layout();
-        let (candle_core::Storage::Cpu(CpuStorage::F32(bias)), Some((from, to))) = (&*storage, layout.contiguous_offsets()) else {
-            bail!("the bias must be contiguous f32");
-        };
-        let bias = &bias[from..to];
+        let candle_core::Storage::Cpu(bias) = &*storage else { bail!("the bias is not on the CPU") };
+        let bias = numbers(bias, layout)?;
         if bias.len() != scores.len() {
             bail!("{} scores and a bias of {}", scores.len(), bias.len());
         }
@@ -266,12 +264,10 @@ impl CustomOp1 for SwiGlu {
     }
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let (CpuStorage::F32(x), Some((from, to)), &[n, width]) = (storage, layout.contiguous_offsets(), layout.dims()) else {
-            bail!("what is gated must be a contiguous f32 matrix");
-        };
+        let (x, &[n, width]) = (numbers(storage, layout)?, layout.dims()) else { bail!("what is gated must be a matrix") };
         let half = width / 2;
         let mut out = vec![0.0; n * half];
-        let (x, arch) = (&x[from..to], Arch::new());
+        let arch = Arch::new();
         out.par_chunks_exact_mut(half).zip(x.par_chunks_exact(width)).for_each(|(out, row)| {
             let (gate, up) = row.split_at(half);
             arch.dispatch(Gates { out, gate, up });

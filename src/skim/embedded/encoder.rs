@@ -232,11 +232,16 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
+/// A vector's length, never 0.
+fn length(row: &[f32]) -> f32 {
+    (dot(row, row) + 1e-6).sqrt()
+}
+
 /// Rows divided by their length.
 fn unit(x: &[f32], d: usize) -> Vec<f32> {
     let mut out = x.to_vec();
     out.par_chunks_exact_mut(d).with_min_len(8 * TASK).for_each(|row| {
-        let scale = 1.0 / (dot(row, row) + 1e-6).sqrt();
+        let scale = 1.0 / length(row);
         row.iter_mut().for_each(|value| *value *= scale);
     });
     out
@@ -269,11 +274,11 @@ fn similarity(rows: &[f32], question: &[f32], d: usize) -> Result<Vec<f32>> {
 }
 
 /// Cosines of the question's mean vector with that of each line and its neighbours, for each width of [`NEIGHBOURS`].
-fn cosines(total: &[f32], hq: &[f32], d: usize) -> Vec<Vec<f32>> {
+fn cosines(total: &[f32], hq: &[f32], d: usize) -> [Vec<f32>; NEIGHBOURS.len()] {
     let mut whole = vec![0f32; d];
     hq.chunks_exact(d).for_each(|vector| add(&mut whole, vector));
     let whole = unit(&whole, d);
-    let around = |half: usize| {
+    NEIGHBOURS.map(|half| {
         let mut sum = vec![0f64; d];
         let line = |i: usize| &total[i * d..][..d];
         let n = total.len() / d;
@@ -287,11 +292,10 @@ fn cosines(total: &[f32], hq: &[f32], d: usize) -> Vec<Vec<f32>> {
                     sum.iter_mut().zip(line(i - half - 1)).for_each(|(s, v)| *s -= f64::from(*v));
                 }
                 let mean: Vec<f32> = sum.iter().map(|s| (s / (2 * half + 1) as f64) as f32).collect();
-                dot(&mean, &whole) / (dot(&mean, &mean) + 1e-6).sqrt()
+                dot(&mean, &whole) / length(&mean)
             })
             .collect()
-    };
-    NEIGHBOURS.into_par_iter().map(around).collect()
+    })
 }
 
 /// The question's weighted mean vector.

@@ -64,15 +64,17 @@ impl Linear {
     }
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let out = x.matmul(&self.weight)?;
-        out.inplace_op1(&AddBias { bias: &self.bias, rectified: false })?;
-        Ok(out)
+        self.map(x, false)
     }
 
     /// The map without what is below 0.
     fn rectified(&self, x: &Tensor) -> Result<Tensor> {
+        self.map(x, true)
+    }
+
+    fn map(&self, x: &Tensor, rectified: bool) -> Result<Tensor> {
         let out = x.matmul(&self.weight)?;
-        out.inplace_op1(&AddBias { bias: &self.bias, rectified: true })?;
+        out.inplace_op1(&AddBias { bias: &self.bias, rectified })?;
         Ok(out)
     }
 

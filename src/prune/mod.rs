@@ -25,6 +25,8 @@ pub const SMALL: usize = 40;
 pub const WORTHWHILE: f64 = 0.8;
 /// A definition of so many lines is shown whole when the question names it.
 const SHORT_DEFINITION: usize = 40;
+/// A name that the question spells out is shown wherever it stands, where it stands on so many lines at most, or on a hundredth of them.
+const RARE_NAME: usize = 8;
 /// Texts of more lines are not skimmed: it would take longer than clients wait.
 pub const LONGEST_SKIMMED: usize = 50_000;
 /// Tokens set aside for the header of a view, beside the name in it.
@@ -75,6 +77,21 @@ impl FocusQuestion {
             rest = after;
         }
         names
+    }
+
+    /// The lines on which a rare one of its [`names`](Self::names) stands.
+    fn mentioned_on(&self, lines: &[&str]) -> Vec<usize> {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let stands_on = |name: &str, line: &str| {
+            let alone = |(at, _)| !line[..at].ends_with(is_part) && !line[at + name.len()..].starts_with(is_part);
+            line.match_indices(name).any(alone)
+        };
+        let most = RARE_NAME.max(lines.len() / 100);
+        let on_lines = |name| {
+            let found: Vec<usize> = (0..lines.len()).filter(|line| stands_on(name, lines[*line])).take(most + 1).collect();
+            if found.len() > most { Vec::new() } else { found }
+        };
+        self.names().into_iter().flat_map(on_lines).collect()
     }
 }
 
@@ -213,12 +230,13 @@ pub fn decide(
     let header = HEADER_TOKENS + scores.note.as_deref().map_or(0, |note| o200k(&shorten(note)));
     let within = |kept: &[bool]| within(kept, header);
     let worth = |kept: &[bool]| !fits || material.cost(kept) as f64 <= whole as f64 * WORTHWHILE;
-    // Whoever names a definition wants to see it, whatever the skimmer says: the header for sure, the rest if it is short.
+    // Whoever names a definition wants to see it, whatever the skimmer says: the header for sure, the rest if it is short. And where a rare name
+    // stands, two lines of three are wanted (`training/LOG.md`).
     let named = material.named(question);
-    for definition in &named {
-        let shown = if definition.whole.len() <= SHORT_DEFINITION { &definition.whole } else { &definition.rows };
-        let enough = scores.thresholds.keep(limits.keep);
-        scores.keep[shown.clone()].iter_mut().for_each(|score| *score = score.max(enough));
+    let shown = |definition: &Header| if definition.whole.len() <= SHORT_DEFINITION { definition.whole.clone() } else { definition.rows.clone() };
+    let enough = scores.thresholds.keep(limits.keep);
+    for line in named.iter().flat_map(shown).chain(question.mentioned_on(lines)) {
+        scores.keep[line] = scores.keep[line].max(enough);
     }
     if scores.answer < scores.thresholds.answer && named.is_empty() {
         let kept = select::first_that_fit(material.outline(&scores), within);
@@ -259,6 +277,14 @@ mod tests {
         );
         assert_eq!(names("Which HTTP headers does Retry remove on redirect 307, _if_ any?"), "");
         assert_eq!(names("何処?"), "");
+    }
+
+    #[test]
+    fn a_rare_name_is_found_where_it_stands_alone() {
+        let question = FocusQuestion::new("Where is max_delay read?").expect("a question");
+        let lines = ["max_delay = 1\n", "  x.max_delay\n", "max_delays, my_max_delay\n", "MAX_DELAY"];
+        assert_eq!(question.mentioned_on(&lines), [0, 1]);
+        assert!(question.mentioned_on(&["max_delay"; RARE_NAME + 1]).is_empty());
     }
 
     #[test]

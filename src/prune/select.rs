@@ -6,6 +6,9 @@ use crate::skim::best_first;
 const FALLBACK: usize = 5;
 /// A gap whose text is this short, in characters, costs no more than its marker: `⋮ 120-347` takes 7 o200k and 8 cl100k tokens.
 const CHEAP_GAP: usize = 24;
+/// The same of a single line. It may cost a little more than its marker: every fifth such line is wanted (`training/LOG.md`), and then takes
+/// a call to read.
+const CHEAP_LINE: usize = 100;
 
 /// Picks lines and completes them. Among the sets of lines that score `threshold` or more, the largest one that fits; if none does, the best
 /// lines, few enough to fit but at least one, without what belongs to them.
@@ -69,7 +72,8 @@ pub fn fill_cheap_gaps(kept: &mut [bool], lines: &[&str]) {
         let edge = gap.start == 0 || gap.end == lines.len();
         let blank = lines[gap.clone()].iter().all(|line| line.trim().is_empty());
         let cost: usize = lines[gap.clone()].iter().map(|line| line.trim().len() + 1).sum();
-        if cost <= CHEAP_GAP && !(edge && blank && gap.len() > 1) {
+        let cheap = if gap.len() == 1 { CHEAP_LINE } else { CHEAP_GAP };
+        if cost <= cheap && !(edge && blank && gap.len() > 1) {
             kept[gap].fill(true);
         }
     }
@@ -118,9 +122,10 @@ mod tests {
 
     #[test]
     fn a_gap_cheaper_than_its_marker_is_filled() {
-        let lines = ["keep", "", "}", "keep", "a long line that is worth a marker"];
-        let mut kept = [true, false, false, true, false];
+        let long = "a long line ".repeat(10);
+        let lines = ["keep", "", "}", "keep", "one more line of ordinary length", "keep", "two lines that are", "worth a marker", "keep", &long];
+        let mut kept = [true, false, false, true, false, true, false, false, true, false];
         fill_cheap_gaps(&mut kept, &lines);
-        assert_eq!(kept, [true, true, true, true, false]);
+        assert_eq!(kept, [true, true, true, true, true, true, false, false, true, false]);
     }
 }

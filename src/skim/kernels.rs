@@ -1,4 +1,4 @@
-//! Arithmetic that candle does one number at a time, on vectors and in place.
+//! Arithmetic that candle does one number at a time, on vectors and in place: softmax, SwiGLU, and what is done to each row.
 //!
 //! Every pair of lines costs the embedded skimmer one exponential a head and block, 13 million of them for 800 lines; the same goes for
 //! every pair of tokens in a larger model. The standard library computes them one at a time; the one here is plain arithmetic, which the

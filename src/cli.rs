@@ -123,8 +123,8 @@ enum Command {
     Grep {
         /// Regular expression
         pattern: String,
-        /// File or directory, inside a root
-        path: Option<String>,
+        /// Files or directories, inside a root
+        paths: Vec<String>,
         /// Only files matching this glob; all but them with a leading !
         #[arg(short, long)]
         glob: Option<String>,
@@ -178,7 +178,7 @@ enum Command {
         #[arg(long, conflicts_with_all = ["report", "control"])]
         json: bool,
         /// Map a list of tasks, JSON objects {"repository": "DIR", "task": "…"}, one a line, and print their figures as CSV
-        #[arg(long, value_name = "TASKS", conflicts_with_all = ["files", "task", "control"])]
+        #[arg(long, value_name = "TASKS", conflicts_with_all = ["files", "task", "control", "focus"])]
         report: Option<PathBuf>,
         /// A problem statement that names them in lines such as Path: '/testbed/pkg/a.py'; - is standard input
         #[arg(long, value_name = "FILE")]
@@ -451,7 +451,7 @@ fn execute(mut cli: Cli) -> Result<Output> {
         }
         Command::Doctor => {
             cli.accounts.observe = false;
-            setup::doctor(&cli.session(Readers::Shell)?.0, &cli.roots())
+            setup::doctor(cli.session(Readers::Shell).map(|(session, _)| session), &cli.roots())
         }
         Command::Stats { days, json } => show_stats(days, json),
         Command::Hook(Hook::ClaudeCode) => {
@@ -482,10 +482,12 @@ fn call(command: Command, session: &Session) -> Result<Output> {
         Command::Head { file, lines, focus } => {
             head::run(session, &head::Request { path: file, lines: Some(lines), context_focus_question: focus.focus }, &call)
         }
-        Command::Grep { pattern, path, glob, context, ignore_case, literal, focus } => {
+        Command::Grep { pattern, paths, glob, context, ignore_case, literal, focus } => {
+            let mut paths = paths.into_iter();
             let request = grep::Request {
                 pattern,
-                path,
+                path: paths.next(),
+                more_paths: paths.collect(),
                 glob,
                 context,
                 ignore_case: Some(ignore_case),

@@ -53,6 +53,7 @@ struct Input {
     ignore_case: Option<bool>,
     #[serde(rename = "-C")]
     context: Option<usize>,
+    r#type: Option<String>,
 }
 
 /// The answer to an event, if the call is to be stopped. `memory` is a directory in which it is noted what was.
@@ -95,8 +96,8 @@ fn large_file(event: &Event) -> Option<(String, String)> {
 /// The same of a search that prints much.
 fn large_output(event: &Event) -> Option<(String, String)> {
     let input = &event.tool_input;
-    if input.output_mode.as_deref() != Some("content") || input.head_limit.is_some_and(|most| most > 0) {
-        return None;
+    if input.output_mode.as_deref() != Some("content") || input.head_limit.is_some_and(|most| most > 0) || input.r#type.is_some() {
+        return None; // little is printed, or of files that are not told apart here
     }
     let request = grep::Request {
         pattern: input.pattern.clone()?,
@@ -124,10 +125,10 @@ fn large_output(event: &Event) -> Option<(String, String)> {
 /// Whether codeskim has read the file in this session.
 fn was_shown(event: &Event, shown: &str) -> bool {
     let record = event.transcript_path.as_ref().and_then(|path| fs::read(path).ok()).unwrap_or_default();
-    let name = shown.rsplit('/').next().unwrap_or(shown);
+    let called = [format!("\"{shown}\""), format!("/{shown}\"")];
     String::from_utf8_lossy(&record[record.len().saturating_sub(RECORD)..])
         .lines()
-        .any(|line| line.contains("mcp__codeskim__read_file") && line.contains(name))
+        .any(|line| line.contains("mcp__codeskim__read_file") && called.iter().any(|path| line.contains(path)))
 }
 
 /// Notes what is stopped; nothing if it was before, or cannot be noted.

@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::prune::LONGEST_SKIMMED;
 use crate::skim::protocol::{self, Request, Response};
 use crate::skim::swe_pruner::prompt::LEAST_CODE;
 use crate::skim::swe_pruner::{Scores, SwePruner, Token, Unscored, by_character, mean};
-use crate::skim::{SkimError, Skimmer, skim_safely};
+use crate::skim::{LONGEST_SKIMMED, SkimError, Skimmer, skim_safely};
 use crate::tokens::o200k;
 
 /// What answers requests.

@@ -34,7 +34,15 @@ def unpack(archive, target):
         zipfile.ZipFile(archive).extractall(target)
     else:
         with tarfile.open(archive) as tar:
-            tar.extractall(target, filter="fully_trusted" if hasattr(tarfile, "data_filter") else None)
+            tar.extractall(target, filter=inside)
+
+
+def inside(member, target):
+    """A member of an archive, but for those that lead out of the folder."""
+    try:
+        return tarfile.data_filter(member, target)
+    except tarfile.FilterError:
+        return None
 
 
 def fetch_pypi(name, version, target):

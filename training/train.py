@@ -107,7 +107,7 @@ def leave_out(model, parts):
     for part in set(parts) & columns.keys():
         with torch.no_grad():
             model.input.weight[:, columns[part]] = 0
-        model.input.weight.register_hook(lambda gradient, part=part: gradient.index_fill(1, torch.arange(gradient.shape[1])[columns[part]], 0))
+        model.input.weight.register_hook(lambda gradient, part=part: gradient.index_fill(1, torch.arange(gradient.shape[1], device=gradient.device)[columns[part]], 0))
     if "crf" in parts:  # every line for itself
         for weights in (model.transition, model.ends):
             torch.nn.init.zeros_(weights).requires_grad_(False)

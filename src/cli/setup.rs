@@ -135,7 +135,7 @@ fn launch(client: Client, places: &Places, roots: &[PathBuf], options: Vec<Strin
 }
 
 /// Looks whether all that an agent needs is there: the program, the roots, the skimmer, and the clients that are set up.
-pub fn doctor(session: &Session, roots: &[PathBuf]) -> Result<Output> {
+pub fn doctor(session: Result<Session>, roots: &[PathBuf]) -> Result<Output> {
     let mut report = Report::default();
     let own = std::env::current_exe().map_or_else(|error| error.to_string(), |own| own.display().to_string());
     report.good(format!("codeskim {} at {own}", env!("CARGO_PKG_VERSION")));
@@ -149,7 +149,7 @@ pub fn doctor(session: &Session, roots: &[PathBuf]) -> Result<Output> {
     }
     let began = Instant::now();
     let request = prune::Request { name: "sample.rs".to_owned(), input: SAMPLE.as_bytes(), focus: QUESTION.to_owned() };
-    match prune::run(session, request, &Call::default()) {
+    match session.and_then(|session| prune::run(&session, request, &Call::default())) {
         Ok(output) => {
             let header = output.text.lines().next().unwrap_or_default();
             let fine = header.contains(" lines. ⋮ ");

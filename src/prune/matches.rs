@@ -154,7 +154,7 @@ impl Results {
         self.files.iter().enumerate().filter(|(_, file)| !file.lines.is_empty())
     }
 
-    /// The result as text, in at most `most` characters. `pattern` is quoted for the header; `failed` files could not be read.
+    /// The result as text, in at most `most` characters. `pattern` is quoted for the header; `failed` files and directories could not be read.
     pub fn render(&self, pattern: &str, decision: &Decision, failed: usize, most: usize) -> String {
         let all = vec![true; self.material().lines.len()];
         let kept = decision.kept(all.len());
@@ -181,7 +181,7 @@ impl Results {
             notes.push_str(&format!(" The skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string())));
         }
         if failed > 0 {
-            notes.push_str(&format!(" {} could not be read as text.", counted(failed, "file")));
+            notes.push_str(&format!(" {} could not be read.", counted(failed, "path")));
         }
         if page.gaps == 0 && page.full || clipped {
             notes.push_str(" Not all of the context fits; ask for less of it.");
@@ -191,7 +191,8 @@ impl Results {
                 true => "the same search without a question shows them",
                 false => "a narrower search (path, glob, a longer pattern) shows them",
             };
-            notes.push_str(&format!(" {MARKER} = matches left out; {way}."));
+            let what = if page.separate { "lines" } else { "matches" };
+            notes.push_str(&format!(" {MARKER} = {what} left out; {way}."));
         }
         format!("{pattern}: {notes}\n{}", page.body)
     }

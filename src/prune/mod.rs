@@ -27,8 +27,6 @@ pub const WORTHWHILE: f64 = 0.8;
 const SHORT_DEFINITION: usize = 40;
 /// A name that the question spells out is shown wherever it stands, where it stands on so many lines at most, or on a hundredth of them.
 const RARE_NAME: usize = 8;
-/// Texts of more lines are not skimmed: it would take longer than clients wait.
-pub const LONGEST_SKIMMED: usize = 50_000;
 /// Tokens set aside for the header of a view, beside the name in it.
 const HEADER_TOKENS: usize = 60;
 /// Longest focus question, in characters.
@@ -216,9 +214,6 @@ pub fn decide(
     if lines.len() < SMALL && fits {
         return Ok(Decision::Whole);
     }
-    if lines.len() > LONGEST_SKIMMED {
-        return Ok(Decision::Failed(SkimError::TooLong { lines: lines.len(), most: LONGEST_SKIMMED }));
-    }
     let mut scores = match skim_safely(skimmer, lines, question.as_str(), cancel) {
         Ok(scores) => scores,
         Err(SkimError::Cancelled) => return Err(Error::Cancelled),
@@ -233,11 +228,11 @@ pub fn decide(
     // Whoever names a definition wants to see it, whatever the skimmer says: the header for sure, the rest if it is short. And where a rare name
     // stands, two lines of three are wanted (`training/LOG.md`).
     let named = material.named(question);
-    let shown = |definition: &Header| if definition.whole.len() <= SHORT_DEFINITION { definition.whole.clone() } else { definition.rows.clone() };
+    let shown =
+        |definition: &Header| if definition.whole.len() <= SHORT_DEFINITION { definition.whole.clone() } else { definition.rows.clone() };
     let enough = scores.thresholds.keep(limits.keep);
-    for line in named.iter().flat_map(shown).chain(question.mentioned_on(lines)) {
-        scores.keep[line] = scores.keep[line].max(enough);
-    }
+    question.mentioned_on(lines).into_iter().for_each(|line| scores.keep[line] = scores.keep[line].max(enough));
+    named.iter().flat_map(shown).for_each(|line| scores.keep[line] = 1.0);
     if scores.answer < scores.thresholds.answer && named.is_empty() {
         let kept = select::first_that_fit(material.outline(&scores), within);
         return Ok(if worth(&kept) { Decision::Unanswered(View { kept, note: scores.note }) } else { Decision::Whole });
@@ -285,6 +280,29 @@ mod tests {
         let lines = ["max_delay = 1\n", "  x.max_delay\n", "max_delays, my_max_delay\n", "MAX_DELAY"];
         assert_eq!(question.mentioned_on(&lines), [0, 1]);
         assert!(question.mentioned_on(&["max_delay"; RARE_NAME + 1]).is_empty());
+    }
+
+    /// Scores everything the same, above the threshold.
+    struct Eager;
+
+    impl Skimmer for Eager {
+        fn skim(&self, lines: &[&str], _: &str, _: &CancellationToken) -> std::result::Result<LineScores, SkimError> {
+            let thresholds = crate::skim::Thresholds { strict: 0.5, balanced: 0.5, generous: 0.5, answer: 0.5 };
+            Ok(LineScores { keep: vec![0.9; lines.len()], answer: 0.9, thresholds, note: None })
+        }
+    }
+
+    #[test]
+    fn a_definition_that_is_named_comes_first_where_little_fits() {
+        let text: Vec<String> = (0..60).map(|i| format!("def step_{i}():\n    return {i} * factor + offset\n")).collect();
+        let text = text.concat();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let question = FocusQuestion::new("What does step_47 return?").expect("a question");
+        let limits = Limits { tokens: Some(200), ..Limits::default() };
+        let code = code::Code::new("a.py", &lines, 0);
+        let decision = decide(&code, &question, &Eager, &limits, &CancellationToken::new()).expect("a decision");
+        let kept = decision.kept(lines.len());
+        assert!(kept[94] && kept[95] && kept.iter().filter(|kept| **kept).count() < 60, "{kept:?}");
     }
 
     #[test]

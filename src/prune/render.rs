@@ -92,7 +92,8 @@ pub fn page(page: &Page<'_>, kept: &[bool], status: Status<'_>, most: usize) -> 
     if plain && exact.chars().count() <= most && (alone || !page.lines.iter().any(|line| is_long(line, longest))) {
         return exact;
     }
-    let body = Body::write(page, kept, longest, room(most));
+    let longer = marker(page.lines).chars().count() - 1; // than what room is set aside for, in the header and in the last gap
+    let body = Body::write(page, kept, longest, room(most).saturating_sub(2 * longer));
     format!("{}: {}\n{}", title(page), notes(page, &body, status, longest, most).join(" "), body.text)
 }
 

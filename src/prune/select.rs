@@ -123,7 +123,8 @@ mod tests {
     #[test]
     fn a_gap_cheaper_than_its_marker_is_filled() {
         let long = "a long line ".repeat(10);
-        let lines = ["keep", "", "}", "keep", "one more line of ordinary length", "keep", "two lines that are", "worth a marker", "keep", &long];
+        let lines =
+            ["keep", "", "}", "keep", "one more line of ordinary length", "keep", "two lines that are", "worth a marker", "keep", &long];
         let mut kept = [true, false, false, true, false, true, false, false, true, false];
         fill_cheap_gaps(&mut kept, &lines);
         assert_eq!(kept, [true, true, true, true, true, true, false, false, true, false]);

@@ -26,6 +26,8 @@ use crate::tools::{Call, Session};
 
 /// How long clients may keep the list of tools: it never changes while the server runs.
 const LIST_TTL_MS: u64 = 3_600_000;
+/// Calls of one client on stdin that are worked on at once, at least: each may hold a long line or two in memory.
+const AT_ONCE: usize = 4;
 /// How long a call waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BUSY: &str = "The server has too much to do; try again in a moment.";
@@ -53,7 +55,7 @@ pub struct Server {
 impl Server {
     /// Wraps a session.
     pub fn new(session: Session) -> Self {
-        let slots = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
+        let slots = Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from).max(AT_ONCE)));
         Self { session: Arc::new(session), slots, ledger: None, told: Arc::default() }
     }
 

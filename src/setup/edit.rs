@@ -111,12 +111,10 @@ pub fn with_hook(text: &str, command: &str) -> Result<String, String> {
     let hooks = root.object_value_or_create().ok_or("it is no object")?;
     let hooks = hooks.object_value_or_create("hooks").ok_or("hooks is no object")?;
     let before = hooks.array_value_or_create("PreToolUse").ok_or("hooks.PreToolUse is no list")?;
-    let own = own_hooks(&before);
-    let is_there = |hook: &CstNode| hook.to_serde_value().is_some_and(|hook| hook["hooks"][0]["command"] == command);
-    if own.iter().any(is_there) {
+    if own_hooks(&before).any(|(_, hook)| hook.to_serde_value().is_some_and(|hook| hook["command"] == command)) {
         return Ok(text.to_owned());
     }
-    own.into_iter().for_each(CstNode::remove);
+    remove_own(&before);
     before.append(json!({ "matcher": "Read|Grep", "hooks": [{ "type": "command", "command": command }] }));
     Ok(ended(root.to_string()))
 }
@@ -128,14 +126,32 @@ pub fn with_hook(text: &str, command: &str) -> Result<String, String> {
 pub fn without_hook(text: &str) -> Result<String, String> {
     let root = jsonc(text)?;
     let before = root.object_value().and_then(|root| root.object_value("hooks")).and_then(|hooks| hooks.array_value("PreToolUse"));
-    before.iter().flat_map(own_hooks).for_each(CstNode::remove);
+    before.iter().for_each(remove_own);
     Ok(root.to_string())
 }
 
-/// What of the hooks is codeskim's.
-fn own_hooks(hooks: &CstArray) -> Vec<CstNode> {
-    let is_own = |hook: &CstNode| hook.to_serde_value().is_some_and(|hook| hook.to_string().contains(HOOK));
-    hooks.elements().into_iter().filter(is_own).collect()
+/// Codeskim's hooks, each after the list that it is in: an entry may have others beside.
+fn own_hooks(entries: &CstArray) -> impl Iterator<Item = (CstArray, CstNode)> {
+    let lists = entries.elements().into_iter().filter_map(|entry| entry.as_object()?.array_value("hooks"));
+    lists.flat_map(|hooks| hooks.elements().into_iter().map(move |hook| (hooks.clone(), hook))).filter(|(_, hook)| {
+        let command = hook.to_serde_value().and_then(|hook| hook["command"].as_str().map(str::to_owned));
+        command.is_some_and(|command| {
+            command.strip_suffix(HOOK).is_some_and(|program| program.ends_with("' ") || program.ends_with("codeskim "))
+        })
+    })
+}
+
+/// Takes them out, and the entries that are empty then.
+fn remove_own(entries: &CstArray) {
+    for (hooks, hook) in own_hooks(entries) {
+        hook.remove();
+        if hooks.elements().is_empty() {
+            let is_its = |entry: &CstNode| {
+                entry.as_object().and_then(|entry| entry.array_value("hooks")).is_some_and(|hooks| hooks.elements().is_empty())
+            };
+            entries.elements().into_iter().filter(is_its).for_each(CstNode::remove);
+        }
+    }
 }
 
 fn jsonc(text: &str) -> Result<CstRootNode, String> {

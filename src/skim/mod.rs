@@ -15,6 +15,9 @@ use std::ops::Range;
 
 use tokio_util::sync::CancellationToken;
 
+/// Texts of more lines are not skimmed: it would take longer than clients wait.
+pub const LONGEST_SKIMMED: usize = 50_000;
+
 /// Scores of the lines of one text.
 #[derive(Debug, Clone)]
 pub struct LineScores {
@@ -140,8 +143,11 @@ pub fn best_first(scores: &[f32], lines: impl Iterator<Item = usize>) -> Vec<usi
     order
 }
 
-/// Runs a skimmer so that neither a panic nor an unusable score gets out of it.
+/// Runs a skimmer on a text that is not too long for it, so that neither a panic nor an unusable score gets out of it.
 pub fn skim_safely(skimmer: &dyn Skimmer, lines: &[&str], question: &str, cancel: &CancellationToken) -> Result<LineScores, SkimError> {
+    if lines.len() > LONGEST_SKIMMED {
+        return Err(SkimError::TooLong { lines: lines.len(), most: LONGEST_SKIMMED });
+    }
     let call = std::panic::AssertUnwindSafe(|| skimmer.skim(lines, question, cancel));
     let scores = std::panic::catch_unwind(call).unwrap_or(Err(SkimError::Panicked))?;
     if scores.keep.len() != lines.len() || !scores.answer.is_finite() || scores.keep.iter().any(|score| !score.is_finite()) {

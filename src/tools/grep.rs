@@ -4,23 +4,23 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
+use grep_searcher::{BinaryDetection, Encoding, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{Call, Output, Part, Session, answer, lenient_number, question};
-use crate::error::{Error, Result, counted, quote};
+use crate::error::{Error, Result, counted, quote, shorten};
 use crate::prune::matches::{FileMatches, FoundLine, Results};
 use crate::prune::{Decision, decide};
-use crate::workspace::text::decode_lenient;
+use crate::workspace::text::{SAMPLE, decode_lenient, unmarked_utf16};
 use crate::workspace::{Location, OpenFile};
 
 /// Lines of context, at most.
@@ -53,6 +53,10 @@ pub struct Request {
     /// Take the pattern literally
     #[serde(default)]
     pub literal: Option<bool>,
+    /// Other files or directories to search, as a shell gives them.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub more_paths: Vec<String>,
     /// As for read_file; shows only the matches that answer it
     #[serde(default)]
     pub context_focus_question: Option<String>,
@@ -73,8 +77,10 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     }
     let pattern = quote(&request.pattern);
     if collected.results.matches() == 0 {
-        let place = request.path.as_ref().map_or_else(|| session.workspace.describe(), |path| quote(path));
-        let failed = if collected.failed > 0 { format!(", {} could not be read as text", collected.failed) } else { String::new() };
+        let named: Vec<String> = request.path.iter().chain(&request.more_paths).map(|path| quote(path)).collect();
+        let place = if named.is_empty() { session.workspace.describe() } else { shorten(&named.join(", ")) };
+        let failed =
+            if collected.failed > 0 { format!(", {} could not be read", counted(collected.failed, "path")) } else { String::new() };
         let hint = match (collected.searched, &request.glob) {
             (0, Some(_)) => "the glob is matched against paths from the root",
             _ => "hidden and ignored files only where path names them",
@@ -101,7 +107,7 @@ struct Search<'a> {
     cancel: &'a CancellationToken,
 }
 
-/// What a search found, how many files it went through, and how many of them could not be read.
+/// What a search found, how many files it went through, and how many of them, or of directories, could not be read.
 struct Collected {
     results: Results,
     searched: usize,
@@ -144,7 +150,11 @@ impl<'a> Search<'a> {
         let collector = Mutex::new(Collector::new(room));
         let collect =
             |location: &Location, found| collector.lock().expect("no visitor panics").add(session.workspace.absolute(location), found);
-        for start in session.workspace.locate(request.path.as_deref())? {
+        let mut starts = session.workspace.locate(request.path.as_deref())?;
+        for path in &request.more_paths {
+            starts.extend(session.workspace.locate(Some(path))?);
+        }
+        for start in starts {
             if !session.workspace.absolute(&start).is_dir() {
                 // A file that was named is searched even where a walk would ignore it, and its faults are told.
                 let open = session.workspace.open_location(&start)?;
@@ -158,7 +168,7 @@ impl<'a> Search<'a> {
                 searched.fetch_add(1, Ordering::Relaxed);
                 continue;
             }
-            session.workspace.walk(&start, request.glob.as_deref(), self.cancel, |location| {
+            let unlisted = session.workspace.walk(&start, request.glob.as_deref(), self.cancel, |location| {
                 let found = session.workspace.open_location(&location).map(|open| self.one_file(open, room));
                 match found {
                     Ok(Ok(found)) if !found.binary => collect(&location, found),
@@ -171,6 +181,7 @@ impl<'a> Search<'a> {
                     progress(count);
                 }
             })?;
+            failed.fetch_add(unlisted, Ordering::Relaxed);
         }
         let results = collector.into_inner().expect("no visitor panics").finish();
         Ok(Collected { results, searched: searched.into_inner(), failed: failed.into_inner() })
@@ -178,16 +189,33 @@ impl<'a> Search<'a> {
 
     /// The matches in one file, keeping `room` characters of them.
     fn one_file(&self, open: OpenFile, room: usize) -> io::Result<FileMatches> {
+        let OpenFile { mut file, shown, .. } = open;
+        let found = self.decoded(file.try_clone()?, &shown, room, None)?;
+        if !found.binary || found.matches > 0 {
+            return Ok(found);
+        }
+        // UTF-16 without a mark has zeros too, and is text all the same.
+        let mut head = [0; SAMPLE];
+        file.seek(SeekFrom::Start(0))?;
+        let length = file.read(&mut head)?;
+        let Some(encoding) = unmarked_utf16(&head[..length]) else { return Ok(found) };
+        file.seek(SeekFrom::Start(0))?;
+        self.decoded(file, &shown, room, Encoding::new(encoding.name()).ok())
+    }
+
+    /// The matches in a file of a known encoding, or of one that its first bytes tell.
+    fn decoded(&self, file: File, shown: &str, room: usize, encoding: Option<Encoding>) -> io::Result<FileMatches> {
         let mut searcher = SearcherBuilder::new()
+            .encoding(encoding)
             .line_number(true)
             .binary_detection(BinaryDetection::quit(0))
             .before_context(self.context)
             .after_context(self.context)
             .heap_limit(Some(LONGEST_LINE_BYTES))
             .build();
-        let found = FileMatches { path: open.shown, ..FileMatches::default() };
+        let found = FileMatches { path: shown.to_owned(), ..FileMatches::default() };
         let mut sink = Matches { search: self, room, before: Vec::new(), found };
-        searcher.search_reader(&self.matcher, Cancellable { file: open.file, cancel: self.cancel }, &mut sink)?;
+        searcher.search_reader(&self.matcher, Cancellable { file, cancel: self.cancel }, &mut sink)?;
         Ok(sink.found)
     }
 }

@@ -8,7 +8,8 @@ use std::io::{self, Read};
 
 use super::{Call, Output, Session};
 use crate::error::{Error, Result, quote};
-use crate::prune::{FocusQuestion, LONGEST_SKIMMED};
+use crate::prune::FocusQuestion;
+use crate::skim::LONGEST_SKIMMED;
 use crate::workspace::text::{Excerpt, LARGEST, decode_anything};
 
 /// A text and what is asked of it.
@@ -49,7 +50,7 @@ fn text_hash(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// The last lines of a text, at most [`LARGEST`] bytes of them unless one line alone is longer, and how many came before.
+/// The last lines of a text, at most [`LARGEST`] bytes of them, and how many came before.
 fn last_lines(mut input: impl Read) -> io::Result<(Vec<u8>, usize)> {
     let (mut kept, mut dropped) = (Vec::new(), 0);
     loop {

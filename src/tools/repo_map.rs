@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Call, Output, Session, lenient_number, question};
 use crate::error::{Error, Result, counted, quote, shorten};
-use crate::prune::{FocusQuestion, LONGEST_SKIMMED};
+use crate::prune::FocusQuestion;
 use crate::repomap::repository::{Repository, Skipped, join};
 use crate::repomap::{self, Closure, Entry, LEAST_TOKENS, Map, Options, TOKENS, control, task};
 use crate::skim::{SkimError, best_first, skim_safely};
@@ -84,7 +84,11 @@ pub fn map(session: &Session, request: &Request, random: Option<Control>, call: 
         )));
     }
     let start = start(session, request)?;
-    let options = Options { max_tokens, prefix: prefix(request), known: start.known.clone() };
+    let prefix = match prefix(request) {
+        none if none.is_empty() => session.workspace.prefix_of(&start.first),
+        given => given,
+    };
+    let options = Options { max_tokens, prefix, known: start.known.clone() };
     let repository = Repository::new(&session.workspace, &start.first, &session.parsed, &call.cancel);
     let closure = repomap::closure(&start.roots, &repository);
     let entries = repomap::entries(&closure, &options);
@@ -168,6 +172,7 @@ fn start(session: &Session, request: &Request) -> Result<Start> {
     let Some(first) = places.first().cloned() else {
         return Err(Error::bad_argument(match session.options.shared {
             true => "There is nothing to start from; give roots or a task.",
+            false if session.options.shell => "There is nothing to start from; name files, or give a --task.",
             false => "There is nothing to start from yet; give roots, or read some files first.",
         }));
     };
@@ -241,11 +246,7 @@ fn by_question(
         lines.push(format!("{}\n", entry.symbol.line()));
     }
     let text: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let skimmed = match text.len() {
-        lines if lines > LONGEST_SKIMMED => Err(SkimError::TooLong { lines, most: LONGEST_SKIMMED }),
-        _ => skim_safely(session.skimmer.as_ref(), &text, question.as_str(), &call.cancel),
-    };
-    match skimmed {
+    match skim_safely(session.skimmer.as_ref(), &text, question.as_str(), &call.cancel) {
         Ok(scores) => {
             let of_entries: Vec<f32> = places.iter().map(|place| scores.keep[*place]).collect();
             Ok((best_first(&of_entries, 0..entries.len()), scores.note))

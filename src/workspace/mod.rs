@@ -34,6 +34,8 @@ pub struct Root {
     /// Its canonical path, for messages and for the walker.
     path: PathBuf,
     dir: Dir,
+    /// Which directory it is, to see whether its path still leads there.
+    identity: same_file::Handle,
 }
 
 /// A place inside a root.
@@ -148,9 +150,10 @@ impl Workspace {
     /// Finds an existing file or directory, in every root that has one of this path; the roots themselves when no path is given.
     pub fn locate(&self, path: Option<&str>) -> Result<Vec<Location>> {
         let Some(path) = path else {
+            self.still_there()?;
             return Ok((0..self.roots.len()).map(|root| Location { root, relative: PathBuf::new() }).collect());
         };
-        let (mut found, mut outside) = (Vec::new(), false);
+        let (mut found, mut outside, mut refused) = (Vec::new(), false, None);
         for location in self.candidates(path)? {
             let root = &self.roots[location.root];
             if location.relative.as_os_str().is_empty() {
@@ -163,13 +166,15 @@ impl Workspace {
                     Some(relative) => found.push(Location { relative, ..location }),
                     None => outside = true,
                 },
+                Err(error) if !is_missing(&error) => refused = Some(error),
                 Err(_) => {}
             }
         }
-        match (found.is_empty(), outside) {
-            (false, _) => Ok(found),
-            (true, true) => Err(self.outside(path)),
-            (true, false) => Err(self.not_found(path, true)),
+        match (found.is_empty(), outside, refused) {
+            (false, ..) => Ok(found),
+            (true, true, _) => Err(self.outside(path)),
+            (true, false, Some(source)) => Err(Error::Unreadable { path: quote(path), source }),
+            (true, false, None) => Err(self.not_found(path, true)),
         }
     }
 
@@ -177,6 +182,11 @@ impl Workspace {
     pub fn show(&self, location: &Location) -> String {
         let path = if self.roots.len() == 1 { location.relative.clone() } else { self.absolute(location) };
         one_line(&path.display().to_string())
+    }
+
+    /// What paths beneath the root of a place begin with where they are shown: nothing if there is only one root.
+    pub fn prefix_of(&self, location: &Location) -> String {
+        if self.roots.len() == 1 { String::new() } else { format!("{}/", self.roots[location.root].path.display()) }
     }
 
     /// A regular file by its path, without looking for another one where there is none.
@@ -223,6 +233,7 @@ impl Workspace {
         if path.len() > LONGEST_PATH || path.contains('\0') {
             return Err(Error::bad_argument(format!("{} cannot be a path; give one relative to the root.", quote(path))));
         }
+        self.still_there()?;
         let wanted = Path::new(path);
         if !wanted.is_absolute() {
             let relative: PathBuf = wanted.components().filter(|component| *component != Component::CurDir).collect();
@@ -237,13 +248,27 @@ impl Workspace {
         inside(wanted).or_else(|| inside(&resolve_existing(wanted)?)).ok_or_else(|| self.outside(path))
     }
 
+    /// Files are opened beneath the handles and listed by path: once these part, what is listed is not what is read.
+    fn still_there(&self) -> Result<()> {
+        match self.roots.iter().find(|root| !root.is_at_its_path()) {
+            None => Ok(()),
+            Some(root) => Err(Error::bad_argument(format!(
+                "The root {} has been moved, removed or replaced since codeskim started; start codeskim again.",
+                quote(&root.path.display().to_string())
+            ))),
+        }
+    }
+
     fn classify(&self, shown: &str, error: io::Error) -> Error {
         const ENXIO: i32 = 6; // opening a socket, or a FIFO for writing
-        match error.kind() {
-            _ if is_escape(&error) => self.outside(shown),
-            _ if error.raw_os_error() == Some(ENXIO) => Error::NotRegular(quote(shown)),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename => self.not_found(shown, false),
-            _ => Error::Unreadable { path: quote(shown), source: error },
+        if is_escape(&error) {
+            self.outside(shown)
+        } else if error.raw_os_error() == Some(ENXIO) {
+            Error::NotRegular(quote(shown))
+        } else if is_missing(&error) {
+            self.not_found(shown, false)
+        } else {
+            Error::Unreadable { path: quote(shown), source: error }
         }
     }
 
@@ -282,7 +307,10 @@ impl Workspace {
 
     /// `search`: whether to look for a file of the same name, which takes a walk.
     fn not_found(&self, path: &str, search: bool) -> Error {
-        let found = if search { self.same_name(path) } else { Vec::new() };
+        let mut found = if search { self.same_name(path) } else { Vec::new() };
+        if self.still_there().is_err() {
+            found.clear(); // names of another directory
+        }
         let hint = match found.as_slice() {
             [] => "; paths are relative to the root, and grep finds files by their text".to_owned(),
             found => format!("; did you mean {}", found.join(" or ")),
@@ -296,7 +324,12 @@ impl Root {
         let unreadable = |source| Error::Unreadable { path: quote(&path.display().to_string()), source };
         let path = path.canonicalize().map_err(unreadable)?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(unreadable)?;
-        Ok(Self { path, dir })
+        let identity = dir.try_clone().and_then(|dir| same_file::Handle::from_file(dir.into_std_file())).map_err(unreadable)?;
+        Ok(Self { path, dir, identity })
+    }
+
+    fn is_at_its_path(&self) -> bool {
+        same_file::Handle::from_path(&self.path).is_ok_and(|there| there == self.identity)
     }
 
     /// Where a path leads once all links are followed, if that is beneath this root. Only a name: it is opened beneath the handle again.
@@ -307,6 +340,11 @@ impl Root {
         }
         Some(self.path.join(relative).canonicalize().ok()?.strip_prefix(&self.path).ok()?.to_path_buf())
     }
+}
+
+/// Whether there is nothing of this name.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename)
 }
 
 /// cap-std reports a path that leads outside as a permission error that no system call has returned.

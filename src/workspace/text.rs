@@ -10,6 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::OpenFile;
 use crate::error::{Error, Result, quote};
 
+/// Bytes at the beginning of a file by which UTF-16 without a mark is recognised.
+pub const SAMPLE: usize = 1024;
 /// Files over this size are read by range only, and no range may be larger, in bytes.
 pub const LARGEST: u64 = 10_000_000;
 /// In larger files the lines behind a range are not counted, in bytes.
@@ -234,8 +236,8 @@ pub fn decode(bytes: Vec<u8>) -> std::result::Result<Text, Vec<u8>> {
 }
 
 /// Mostly-ASCII UTF-16 without a byte order mark: every other byte is zero.
-fn unmarked_utf16(bytes: &[u8]) -> Option<&'static encoding_rs::Encoding> {
-    let sample = &bytes[..bytes.len().min(1024) & !1];
+pub fn unmarked_utf16(bytes: &[u8]) -> Option<&'static encoding_rs::Encoding> {
+    let sample = &bytes[..bytes.len().min(SAMPLE) & !1];
     if sample.len() < 4 || bytes.len() % 2 == 1 {
         return None;
     }

@@ -4,7 +4,9 @@
 //! link meanwhile leads nowhere. Ignore files above a root, and the user's own, are read as ripgrep reads them; they decide which names are
 //! listed, and nothing of their text goes further.
 
+use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::overrides::OverrideBuilder;
 use ignore::{WalkBuilder, WalkState};
@@ -13,17 +15,21 @@ use tokio_util::sync::CancellationToken;
 use super::{Location, Workspace};
 use crate::error::{Error, Result, quote, shorten};
 
+/// Characters of a glob, at most: its parser calls itself at every brace.
+const LONGEST_GLOB: usize = 1000;
 /// Entries looked at, at most, to suggest another file for one that does not exist.
 const SUGGESTION_ENTRIES: usize = 20_000;
 
 impl Workspace {
-    /// Calls `visit` on every file beneath `start` in parallel and in no order, until the call is cancelled.
+    /// Calls `visit` on every file beneath `start` in parallel and in no order, until the call is cancelled. Returns how many directories could
+    /// not be listed.
     ///
-    /// `glob` is ripgrep's `-g`, matched against paths from the root: only matching files, or all but them with a leading `!`.
+    /// `glob` is matched against paths from the root: only matching files, or all but them with a leading `!`. Unlike ripgrep's `-g` it brings back
+    /// no file that is ignored or hidden: `*.py` does not mean a git-ignored file with passwords.
     ///
     /// # Errors
     /// A glob that cannot be parsed.
-    pub fn walk(&self, start: &Location, glob: Option<&str>, cancel: &CancellationToken, visit: impl Fn(Location) + Sync) -> Result<()> {
+    pub fn walk(&self, start: &Location, glob: Option<&str>, cancel: &CancellationToken, visit: impl Fn(Location) + Sync) -> Result<usize> {
         let from = self.absolute(start);
         let mut builder = WalkBuilder::new(&from);
         if let Some(glob) = glob {
@@ -33,17 +39,35 @@ impl Workspace {
                 }
                 other => Error::bad_argument(format!("The glob {} is not valid: {}.", quote(glob), shorten(&other.to_string()))),
             };
+            if glob.chars().count() > LONGEST_GLOB {
+                return Err(Error::bad_argument(format!(
+                    "The glob {} is longer than {LONGEST_GLOB} characters; give a shorter one.",
+                    quote(glob)
+                )));
+            }
             let mut overrides = OverrideBuilder::new(&self.roots[start.root].path);
             overrides.add(glob).map_err(bad)?;
-            builder.overrides(overrides.build().map_err(bad)?);
+            let overrides = overrides.build().map_err(bad)?;
+            builder.filter_entry(move |entry| {
+                let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+                !overrides.matched(entry.path(), is_directory).is_ignore()
+            });
         }
+        let unlisted = AtomicUsize::new(0);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(12);
         builder.threads(threads).build_parallel().run(|| {
             Box::new(|entry| {
                 if cancel.is_cancelled() {
                     return WalkState::Quit;
                 }
-                let Ok(entry) = entry else { return WalkState::Continue }; // unreadable directories are passed over, as their files would be
+                let entry = match entry {
+                    Ok(entry) => entry,
+                    Err(error) => {
+                        let gone = error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound);
+                        unlisted.fetch_add(usize::from(!gone), Ordering::Relaxed);
+                        return WalkState::Continue;
+                    }
+                };
                 if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                     return WalkState::Continue;
                 }
@@ -53,7 +77,7 @@ impl Workspace {
                 WalkState::Continue
             })
         });
-        Ok(())
+        Ok(unlisted.into_inner())
     }
 
     /// Up to three files that have the last component of `path` as their name, for a helpful refusal.

@@ -78,6 +78,13 @@ fn a_path_that_several_roots_have_is_searched_in_all_of_them() {
     let arguments = ["--root", "src/eval", "--root", "tests", "grep", "^use ", "."];
     let printed = codeskim(Path::new(REPOSITORY), &arguments);
     assert!(printed.stdout.contains("tests/it/trust.rs") && printed.stdout.contains("src/eval/"), "{}", printed.stdout);
+    let both = codeskim(Path::new(REPOSITORY), &["grep", "^use std::", "src/hub.rs", "src/eval"]);
+    assert!(
+        both.stdout.contains("src/hub.rs\n") && both.stdout.contains("src/eval/mod.rs\n") && !both.stdout.contains("src/tools"),
+        "{}",
+        both.stdout
+    );
+    assert_eq!(codeskim(Path::new(REPOSITORY), &["grep", "use", "src", "missing"]).status, 2);
 }
 
 #[test]

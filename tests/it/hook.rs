@@ -70,6 +70,11 @@ fn nothing_else_is_stopped() {
     let memory = tempfile::tempdir().expect("a directory");
     let record = memory.path().join("record.jsonl");
     std::fs::write(&record, r#"{"type":"tool_use","name":"mcp__codeskim__read_file","input":{"path":"src/cli.rs"}}"#).expect("written");
+    let namesake = memory.path().join("namesake.jsonl");
+    std::fs::write(&namesake, r#"{"type":"tool_use","name":"mcp__codeskim__read_file","input":{"path":"other/cli.rs"}}"#).expect("written");
+    let mut other = event("Read", &json!({ "file_path": whole_path(LARGE) }));
+    (other["transcript_path"], other["session_id"]) = (json!(namesake), json!("77aa"));
+    assert_ne!(hook(memory.path(), &other.to_string()), "", "it was another file that was shown");
     let mut shown = event("Read", &json!({ "file_path": whole_path(LARGE) }));
     shown["transcript_path"] = json!(record);
     for event in [

@@ -121,11 +121,46 @@ async fn several_roots_are_searched_in_order_and_shown_with_absolute_paths() {
     let shown = two.path().canonicalize().expect("a path").join("only_two.txt");
     assert_eq!(client.text("grep", json!({ "pattern": "sec" })).await, format!("{}\n1:second\n", shown.display()));
     std::fs::create_dir(two.path().join("in")).expect("created");
+    std::fs::write(one.path().join("m.py"), "def first(): pass\n").expect("written");
+    std::fs::write(two.path().join("m.py"), "def another(): pass\n").expect("written");
+    let module = two.path().canonicalize().expect("a path").join("m.py").display().to_string();
+    let map = client.text("repo_map", json!({ "roots": [module] })).await;
+    assert!(map.contains("def another") && map.lines().filter(|line| line.contains("m.py")).all(|line| line.contains(&module)), "{map}");
     let inner = two.path().join("in").display().to_string();
     let overlapping = codeskim(Path::new("/"), &["--root", &inner, "--root", &second, "grep", "sec"]);
     assert_eq!(overlapping.stdout, "only_two.txt\n1:second\n", "{overlapping:?}");
     let answer = client.call("read_file", json!({ "path": "/etc/hostname" })).await;
     assert!(answer.is_error && answer.text.contains("is outside the roots"), "{answer:?}");
+}
+
+/// What is listed is found by path, what is read by handle: where these are no longer the same directory nothing is said of either.
+#[tokio::test]
+async fn a_root_that_is_moved_or_replaced_is_said_to_be() {
+    let place = tempfile::tempdir().expect("a directory");
+    let (root, moved) = (place.path().join("root"), place.path().join("moved"));
+    std::fs::create_dir(&root).expect("created");
+    std::fs::write(root.join("a.txt"), "needle\n").expect("written");
+    let client = Client::start_with(place.path(), eras()[0].clone(), &["--root", "root"]).await;
+    assert_eq!(client.text("grep", json!({ "pattern": "needle" })).await, "a.txt\n1:needle\n");
+    std::fs::rename(&root, &moved).expect("moved");
+    let refused = async || {
+        for (tool, arguments) in [
+            ("grep", json!({ "pattern": "needle" })),
+            ("grep", json!({ "pattern": "needle", "path": "a.txt" })),
+            ("read_file", json!({ "path": "a.txt" })),
+            ("read_file", json!({ "path": "secret.txt" })),
+        ] {
+            let answer = client.call(tool, arguments).await;
+            assert!(answer.is_error && answer.text.contains("has been moved, removed or replaced since codeskim started"), "{answer:?}");
+        }
+    };
+    refused().await;
+    std::fs::create_dir(&root).expect("created");
+    std::fs::write(root.join("secret.txt"), "needle\n").expect("written");
+    refused().await;
+    std::fs::remove_dir_all(&root).expect("removed");
+    std::fs::rename(&moved, &root).expect("moved back");
+    assert_eq!(client.text("read_file", json!({ "path": "a.txt" })).await, "needle\n");
 }
 
 /// Ignore rules and hidden files hide from a search what ripgrep hides, and only there: a file that is named is read.
@@ -137,6 +172,8 @@ fn ignored_and_hidden_files_are_not_searched() {
     std::fs::write(root.path().join(".gitignore"), "ignored.txt\n").expect("written");
     ["seen.txt", "ignored.txt", ".hidden"].into_iter().for_each(write);
     assert_eq!(codeskim(root.path(), &["grep", "needle"]).stdout, "seen.txt\n1:needle\n");
+    assert_eq!(codeskim(root.path(), &["grep", "needle", "-g", "*"]).stdout, "seen.txt\n1:needle\n", "a glob brings nothing back");
+    assert_eq!(codeskim(root.path(), &["grep", "needle", "-g", "!seen.txt"]).status, 1);
     assert_eq!(codeskim(root.path(), &["grep", "needle", "ignored.txt"]).stdout, "ignored.txt\n1:needle\n");
     assert_eq!(codeskim(root.path(), &["read", ".hidden"]).stdout, "needle\n");
 }

@@ -238,6 +238,15 @@ fn the_hook_is_put_beside_others_only_when_asked_and_taken_out_again() {
     assert_eq!(home.run(&["setup", "claude-code", "--remove", "--yes"]).0, 0);
     let left: serde_json::Value = serde_json::from_str(&home.text(SETTINGS)).expect("JSON");
     assert_eq!(left, serde_json::from_str::<serde_json::Value>(before).expect("JSON"));
+    let shared = "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Read\", \"hooks\": [{\"type\": \"command\", \"command\": \"'/old/codeskim' hook claude-code\"}, \
+        {\"type\": \"command\", \"command\": \"/opt/webhook claude-code\"}]}]}}";
+    let home = Home::with(SETTINGS, shared);
+    assert_eq!(home.run(&["setup", "claude-code", "--hook", "--yes"]).0, 0);
+    assert!(home.text(SETTINGS).contains("/opt/webhook claude-code") && !home.text(SETTINGS).contains("/old/"), "{}", home.text(SETTINGS));
+    assert_eq!(home.run(&["setup", "claude-code", "--remove", "--yes"]).0, 0);
+    let left: serde_json::Value = serde_json::from_str(&home.text(SETTINGS)).expect("JSON");
+    let others = serde_json::json!([{ "matcher": "Read", "hooks": [{ "type": "command", "command": "/opt/webhook claude-code" }] }]);
+    assert_eq!(left["hooks"]["PreToolUse"], others);
     assert_eq!(home.run(&["setup", "cursor", "--hook"]).1, "codeskim: Only Claude Code has hooks that codeskim knows; leave --hook out.\n");
 }
 
@@ -254,6 +263,9 @@ fn doctor_names_what_is_wrong() {
     ✗ Cursor: ~/.cursor/mcp.json starts "/old/codeskim", which does not start (No such file or directory (os error 2)); codeskim setup cursor mends it
     "#);
     assert!(said.contains("✓ a pruned read in "), "{said}");
+    let (status, said) = home.run(&["doctor", "--root", "/gone"]);
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("✗ root /gone: ") && said.contains("✗ a pruned read: \"/gone\" could not be read"), "{said}");
 }
 
 #[test]

@@ -130,7 +130,8 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
     let decision = decide(material, &question, &Scored(&scores), limits, &cancel)?;
     let unanswered = matches!(decision, Decision::Unanswered(_));
     let shown = decision.kept(lines.len());
-    let tokens = [o200k(&material.view(&vec![true; lines.len()])), o200k(&material.view(&shown))];
+    let pointers = if let Decision::Partial(view) = &decision { view.pointers.as_slice() } else { &[] };
+    let tokens = [o200k(&material.view(&vec![true; lines.len()], &[])), o200k(&material.view(&shown, pointers))];
     let parses = if search.is_some() { None } else { parses(path, &lines, &shown) };
     Ok(Outcome {
         labels,

@@ -7,7 +7,7 @@ use tree_sitter::Tree;
 use super::language::Language;
 use super::select::is_structural;
 use super::structure::Header;
-use super::{FocusQuestion, Material, render, structure};
+use super::{FocusQuestion, Material, Pointer, render, structure};
 use crate::skim::{LineScores, best_first};
 
 /// Lines of an outline, at most.
@@ -148,6 +148,17 @@ impl Material for Code<'_> {
         headers
     }
 
+    fn definitions(&self) -> Vec<Pointer> {
+        let Syntax::Grammar(language) = self.syntax else { return Vec::new() };
+        let headers = self.tree(language).map(structure::headers).unwrap_or_default();
+        let holds_no_other = |i: usize| headers.get(i + 1).is_none_or(|next: &Header| next.whole.start >= headers[i].whole.end);
+        let pointer = |header: &Header| {
+            let (line, bytes) = header.name.clone()?;
+            Some(Pointer { lines: header.whole.clone(), name: self.lines[line].get(bytes)?.to_owned() })
+        };
+        (0..headers.len()).filter(|i| holds_no_other(*i)).filter_map(|i| pointer(&headers[i])).collect()
+    }
+
     /// The headers, and the likeliest lines all the same: a wrong "none" would cost another call.
     fn outline(&self, scores: &LineScores) -> Vec<bool> {
         let mut kept = self.headers(&scores.keep);
@@ -160,12 +171,12 @@ impl Material for Code<'_> {
         !is_structural(self.lines[line])
     }
 
-    fn view(&self, kept: &[bool]) -> String {
-        render::view(self.lines, self.first, kept)
+    fn view(&self, kept: &[bool], pointers: &[Pointer]) -> String {
+        render::view(self.lines, self.first, kept, pointers)
     }
 
-    fn cost(&self, kept: &[bool]) -> usize {
-        render::cost(self.lines, self.first, kept)
+    fn cost(&self, kept: &[bool], pointers: &[Pointer]) -> usize {
+        render::cost(self.lines, self.first, kept, pointers)
     }
 
     fn room(&self, most: usize) -> usize {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::render::{LONGEST_LINE, MARKER, cut_line};
 use super::structure::Header;
-use super::{Decision, FocusQuestion, Material, Piece, View, pieces};
+use super::{Decision, FocusQuestion, Material, Piece, Pointer, View, pieces};
 use crate::error::{counted, shorten};
 use crate::skim::{LineScores, best_first};
 
@@ -242,6 +242,10 @@ impl Material for Rows<'_> {
         Vec::new() // a search has found its names
     }
 
+    fn definitions(&self) -> Vec<Pointer> {
+        Vec::new()
+    }
+
     /// The likeliest matches: a wrong "none" would cost another call.
     fn outline(&self, scores: &LineScores) -> Vec<bool> {
         let best = best_first(&scores.keep, (0..self.lines.len()).filter(|line| self.can_pick(*line)));
@@ -256,11 +260,11 @@ impl Material for Rows<'_> {
         !self.is_heading[line]
     }
 
-    fn view(&self, kept: &[bool]) -> String {
+    fn view(&self, kept: &[bool], _: &[Pointer]) -> String {
         self.results.page(kept, usize::MAX).body
     }
 
-    fn cost(&self, kept: &[bool]) -> usize {
+    fn cost(&self, kept: &[bool], _: &[Pointer]) -> usize {
         let page = self.results.page(kept, usize::MAX);
         page.length + if page.gaps > 0 { HEADER } else { 0 }
     }
@@ -412,7 +416,7 @@ mod tests {
         let rows = results.material();
         let mut kept: Vec<bool> = (0..rows.lines.len()).map(|i| i == 1 || i == 10).collect();
         rows.complete(&mut kept);
-        let text = results.render("\"t\"", &Decision::Partial(View { kept, note: None }), 0, 20_000);
+        let text = results.render("\"t\"", &Decision::Partial(View { kept, pointers: Vec::new(), note: None }), 0, 20_000);
         assert_eq!(
             text,
             "\"t\": 2 of 7 matches, in 2 of 4 files. ⋮ = matches left out; the same search without a question shows them.\n\

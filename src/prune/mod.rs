@@ -143,6 +143,15 @@ impl Limits {
     }
 }
 
+/// A definition that is left out whole, named in its gap so that a reader who misses it knows what to ask for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pointer {
+    /// All its lines.
+    pub lines: Range<usize>,
+    /// Its name.
+    pub name: String,
+}
+
 /// Something that can be shown in part.
 pub trait Material {
     /// The lines as the skimmer reads them.
@@ -151,14 +160,16 @@ pub trait Material {
     fn complete(&self, kept: &mut [bool]);
     /// The definitions that the question names.
     fn named(&self, question: &FocusQuestion) -> Vec<Header>;
+    /// The definitions that hold no other, in order.
+    fn definitions(&self) -> Vec<Pointer>;
     /// What to show when nothing answers.
     fn outline(&self, scores: &LineScores) -> Vec<bool>;
     /// Whether a line may be picked for its own score.
     fn can_pick(&self, line: usize) -> bool;
     /// The view without its header: kept lines, and gaps for the rest.
-    fn view(&self, kept: &[bool]) -> String;
+    fn view(&self, kept: &[bool], pointers: &[Pointer]) -> String;
     /// Length of the view in characters with an ordinary header.
-    fn cost(&self, kept: &[bool]) -> usize;
+    fn cost(&self, kept: &[bool], pointers: &[Pointer]) -> usize;
     /// What a view may cost so that it fits into `most` characters whatever its header says.
     fn room(&self, most: usize) -> usize;
 }
@@ -191,6 +202,8 @@ impl Decision {
 pub struct View {
     /// One flag a line.
     pub kept: Vec<bool>,
+    /// Definitions named in its gaps, in order.
+    pub pointers: Vec<Pointer>,
     /// What the reader should know about where the scores are from, as a sentence.
     pub note: Option<String>,
 }
@@ -208,10 +221,12 @@ pub fn decide(
 ) -> Result<Decision> {
     let lines = material.lines();
     let everything = vec![true; lines.len()];
-    let whole = material.cost(&everything);
-    let within = |kept: &[bool], header: usize| limits.tokens.is_none_or(|most| o200k(&material.view(kept)) + header <= most);
-    let fits = whole <= limits.most && within(&everything, HEADER_TOKENS);
-    if lines.len() < SMALL && fits {
+    let whole = material.cost(&everything, &[]);
+    let within = |kept: &[bool], pointers: &[Pointer], header: usize| {
+        limits.tokens.is_none_or(|most| o200k(&material.view(kept, pointers)) + header <= most)
+    };
+    let whole_fits = whole <= limits.most && within(&everything, &[], HEADER_TOKENS);
+    if lines.len() < SMALL && whole_fits {
         return Ok(Decision::Whole);
     }
     let mut scores = match skim_safely(skimmer, lines, question.as_str(), cancel) {
@@ -223,8 +238,7 @@ pub fn decide(
         }
     };
     let header = HEADER_TOKENS + scores.note.as_deref().map_or(0, |note| o200k(&shorten(note)));
-    let within = |kept: &[bool]| within(kept, header);
-    let worth = |kept: &[bool]| !fits || material.cost(kept) as f64 <= whole as f64 * WORTHWHILE;
+    let worth = |kept: &[bool]| !whole_fits || material.cost(kept, &[]) as f64 <= whole as f64 * WORTHWHILE;
     // Whoever names a definition wants to see it, whatever the skimmer says: the header for sure, the rest if it is short. And where a rare name
     // stands, two lines of three are wanted (`training/LOG.md`).
     let named = material.named(question);
@@ -234,8 +248,9 @@ pub fn decide(
     question.mentioned_on(lines).into_iter().for_each(|line| scores.keep[line] = scores.keep[line].max(enough));
     named.iter().flat_map(shown).for_each(|line| scores.keep[line] = 1.0);
     if scores.answer < scores.thresholds.answer && named.is_empty() {
-        let kept = select::first_that_fit(material.outline(&scores), within);
-        return Ok(if worth(&kept) { Decision::Unanswered(View { kept, note: scores.note }) } else { Decision::Whole });
+        let kept = select::first_that_fit(material.outline(&scores), |kept| within(kept, &[], header));
+        let view = View { kept, pointers: Vec::new(), note: scores.note };
+        return Ok(if worth(&view.kept) { Decision::Unanswered(view) } else { Decision::Whole });
     }
     let pickable: Vec<bool> = (0..lines.len()).map(|line| material.can_pick(line)).collect();
     let complete = |kept: &mut [bool]| {
@@ -244,13 +259,27 @@ pub fn decide(
             select::fill_cheap_gaps(kept, lines);
         }
     };
-    let fits = |kept: &[bool]| material.cost(kept) <= material.room(limits.most) && within(kept);
-    let kept = select::select(&scores.keep, scores.thresholds.keep(limits.keep), &pickable, complete, fits);
+    let view_fits =
+        |kept: &[bool], pointers: &[Pointer]| material.cost(kept, pointers) <= material.room(limits.most) && within(kept, pointers, header);
+    let kept = select::select(&scores.keep, scores.thresholds.keep(limits.keep), &pickable, complete, |kept| view_fits(kept, &[]));
     if cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
     let says_something = kept.contains(&true); // brackets alone are never picked
-    Ok(if says_something && worth(&kept) { Decision::Partial(View { kept, note: scores.note }) } else { Decision::Whole })
+    if !says_something || !worth(&kept) {
+        return Ok(Decision::Whole);
+    }
+    let likely = select::likeliest_left_out(material.definitions(), &kept, &scores);
+    let mut pointers = Vec::new();
+    for definition in likely {
+        let at = pointers.partition_point(|other: &Pointer| other.lines.start < definition.lines.start);
+        pointers.insert(at, definition);
+        if !view_fits(&kept, &pointers) {
+            pointers.remove(at);
+            break;
+        }
+    }
+    Ok(Decision::Partial(View { kept, pointers, note: scores.note }))
 }
 
 #[cfg(test)]
@@ -282,14 +311,36 @@ mod tests {
         assert!(question.mentioned_on(&["max_delay"; RARE_NAME + 1]).is_empty());
     }
 
-    /// Scores everything the same, above the threshold.
-    struct Eager;
+    /// Scores each line as it is told, by its number.
+    struct Told<F>(F);
 
-    impl Skimmer for Eager {
+    impl<F: Fn(usize) -> f32 + Send + Sync> Skimmer for Told<F> {
         fn skim(&self, lines: &[&str], _: &str, _: &CancellationToken) -> std::result::Result<LineScores, SkimError> {
-            let thresholds = crate::skim::Thresholds { strict: 0.5, balanced: 0.5, generous: 0.5, answer: 0.5 };
-            Ok(LineScores { keep: vec![0.9; lines.len()], answer: 0.9, thresholds, note: None })
+            let thresholds = crate::skim::Thresholds { strict: 0.5, balanced: 0.5, generous: 0.2, answer: 0.5 };
+            Ok(LineScores { keep: (0..lines.len()).map(&self.0).collect(), answer: 0.9, thresholds, note: None })
         }
+    }
+
+    #[test]
+    fn a_gap_names_the_likeliest_of_the_definitions_in_it() {
+        let function = |i: usize| format!("class C{i}:\n    def step_{i}(self):\n        a = {i}\n        b = a * a\n        return b\n");
+        let text: String = (0..40).map(function).collect();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let score = |line: usize| match line / 5 {
+            20 => 0.9,
+            3 | 30 => 0.1 + 0.001 * line as f32,
+            10 => 0.01,
+            _ => 0.0,
+        };
+        let (question, code) = (FocusQuestion::new("What is returned?").expect("a question"), code::Code::new("a.py", &lines, 0));
+        let view = |limits: &Limits| match decide(&code, &question, &Told(score), limits, &CancellationToken::new()).expect("a decision") {
+            Decision::Partial(view) => code.view(&view.kept, &view.pointers),
+            other => panic!("{other:?}"),
+        };
+        let shown = lines[100..105].concat();
+        assert_eq!(view(&Limits::default()), format!("⋮ 1-100: step_3 17-20\n{shown}⋮ 106-200: step_30 152-155\n"));
+        let tight = Limits { tokens: Some(HEADER_TOKENS + o200k(&format!("⋮ 1-100\n{shown}⋮ 106-200\n")) + 9), ..Limits::default() };
+        assert_eq!(view(&tight), format!("⋮ 1-100\n{shown}⋮ 106-200: step_30 152-155\n"));
     }
 
     #[test]
@@ -300,7 +351,7 @@ mod tests {
         let question = FocusQuestion::new("What does step_47 return?").expect("a question");
         let limits = Limits { tokens: Some(200), ..Limits::default() };
         let code = code::Code::new("a.py", &lines, 0);
-        let decision = decide(&code, &question, &Eager, &limits, &CancellationToken::new()).expect("a decision");
+        let decision = decide(&code, &question, &Told(|_| 0.9), &limits, &CancellationToken::new()).expect("a decision");
         let kept = decision.kept(lines.len());
         assert!(kept[94] && kept[95] && kept.iter().filter(|kept| **kept).count() < 60, "{kept:?}");
     }

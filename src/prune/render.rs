@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{Piece, pieces};
+use super::{Piece, Pointer, pieces};
 use crate::error::shorten;
 use crate::skim::SkimError;
 
@@ -22,6 +22,8 @@ const HEADER: usize = 90;
 const MARK: usize = 50;
 /// Longer names lose their beginning in the header, in characters.
 const LONGEST_NAME: usize = 120;
+/// Longer names of definitions are cut in gaps, in characters.
+const LONGEST_POINTER: usize = 60;
 
 /// Lines to show and where they come from.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +38,8 @@ pub struct Page<'a> {
     pub total: Option<usize>,
     /// The encoding, where it is not UTF-8.
     pub decoded_from: Option<&'a str>,
+    /// Definitions to be named in the gaps that they are in.
+    pub pointers: &'a [Pointer],
     /// What the reader should know about where the scores are from, as a sentence.
     pub note: Option<&'a str>,
     /// How a gap is read back, as in "start_line/end_line reads them".
@@ -56,7 +60,7 @@ pub enum Status<'a> {
 }
 
 /// Length of a view in characters with an ordinary header; `first` is the 0-based number of the first line.
-pub fn cost(lines: &[&str], first: usize, kept: &[bool]) -> usize {
+pub fn cost(lines: &[&str], first: usize, kept: &[bool], pointers: &[Pointer]) -> usize {
     let length = |line: &str| match line.chars().count() {
         long if long > LONGEST_LINE => LONGEST_LINE + MARK,
         count => count,
@@ -66,15 +70,15 @@ pub fn cost(lines: &[&str], first: usize, kept: &[bool]) -> usize {
         .into_iter()
         .map(|piece| match piece {
             Piece::Lines(range) => lines[range].iter().map(|line| length(line)).sum(),
-            Piece::Gap(gap) => marker + numbers(first, &gap).len(),
+            Piece::Gap(gap) => marker + numbers(first, &gap).len() + named(first, &gap, pointers).chars().count(),
         })
         .sum();
     body + if kept.contains(&false) { HEADER } else { 0 }
 }
 
 /// The kept lines and the gaps between them, without a header.
-pub fn view(lines: &[&str], first: usize, kept: &[bool]) -> String {
-    let page = Page { name: "", lines, first, total: None, decoded_from: None, note: None, read_back: "" };
+pub fn view(lines: &[&str], first: usize, kept: &[bool], pointers: &[Pointer]) -> String {
+    let page = Page { name: "", lines, first, total: None, decoded_from: None, pointers, note: None, read_back: "" };
     Body::write(&page, kept, LONGEST_LINE, usize::MAX).text
 }
 
@@ -148,8 +152,16 @@ impl Body {
     }
 
     fn gap_line(&self, page: &Page<'_>, gap: &Range<usize>) -> String {
-        format!("{} {}\n", self.marker, numbers(page.first, gap))
+        format!("{} {}{}\n", self.marker, numbers(page.first, gap), named(page.first, gap, page.pointers))
     }
+}
+
+/// `: refresh 30-41, revoke 43-47`: the definitions in a gap that are to be named.
+fn named(first: usize, gap: &Range<usize>, pointers: &[Pointer]) -> String {
+    let inside = pointers.iter().filter(|pointer| gap.start <= pointer.lines.start && pointer.lines.end <= gap.end);
+    let name = |pointer: &Pointer| pointer.name.chars().take(LONGEST_POINTER).collect::<String>();
+    let names: Vec<String> = inside.map(|pointer| format!("{} {}", name(pointer), numbers(first, &pointer.lines))).collect();
+    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
 }
 
 /// What the header says, sentence by sentence.
@@ -233,7 +245,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PAGE: Page<'_> = Page { name: "a.txt", lines: &[], first: 0, total: None, decoded_from: None, note: None, read_back: "read it" };
+    const PAGE: Page<'_> =
+        Page { name: "a.txt", lines: &[], first: 0, total: None, decoded_from: None, pointers: &[], note: None, read_back: "read it" };
 
     #[test]
     fn a_line_that_looks_like_a_gap_makes_the_marker_longer() {

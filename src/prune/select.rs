@@ -1,6 +1,7 @@
 //! Which lines the scores pick: by threshold, and by a higher one where the view would not fit.
 
-use crate::skim::best_first;
+use super::Pointer;
+use crate::skim::{LineScores, best_first};
 
 /// Lines picked at least, when the text answers but fewer lines reach the threshold: an answer is never empty, nor a lone header.
 const FALLBACK: usize = 5;
@@ -9,6 +10,12 @@ const CHEAP_GAP: usize = 24;
 /// The same of a single line. It may cost a little more than its marker: every fifth such line is wanted (`training/LOG.md`), and then takes
 /// a call to read.
 const CHEAP_LINE: usize = 100;
+/// Definitions named in the gaps of a view, at most.
+const POINTERS: usize = 4;
+/// Shorter ones are not named, in lines: the name would cost as much as they do.
+const POINTED_TO: usize = 4;
+/// One whose best line has less than this share of the generous threshold is not named.
+const UNLIKELY: f32 = 0.3;
 
 /// Picks lines and completes them. Among the sets of lines that score `threshold` or more, the largest one that fits; if none does, the best
 /// lines, few enough to fit but at least one, without what belongs to them.
@@ -64,6 +71,20 @@ pub fn first_that_fit(kept: Vec<bool>, fits: impl Fn(&[bool]) -> bool) -> Vec<bo
 pub fn is_structural(line: &str) -> bool {
     let text = line.trim();
     text == "end" || text.chars().all(|c| "{}()[];,".contains(c))
+}
+
+/// The definitions without a kept line that are likeliest to be missed, the likeliest first.
+pub fn likeliest_left_out(definitions: Vec<Pointer>, kept: &[bool], scores: &LineScores) -> Vec<Pointer> {
+    let best = |definition: &Pointer| scores.keep[definition.lines.clone()].iter().copied().fold(0.0, f32::max);
+    let mut left_out: Vec<(f32, Pointer)> = definitions
+        .into_iter()
+        .filter(|definition| definition.lines.len() >= POINTED_TO && !kept[definition.lines.clone()].contains(&true))
+        .map(|definition| (best(&definition), definition))
+        .filter(|(best, _)| *best >= scores.thresholds.generous * UNLIKELY)
+        .collect();
+    left_out.sort_by(|a, b| b.0.total_cmp(&a.0));
+    left_out.truncate(POINTERS);
+    left_out.into_iter().map(|(_, definition)| definition).collect()
 }
 
 /// Keeps lines whose gap marker would cost as much as they do.

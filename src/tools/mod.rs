@@ -204,11 +204,11 @@ impl Session {
             None => Decision::Whole,
         };
         let kept = decision.kept(lines.len());
-        let (note, status) = match &decision {
+        let (view, status) = match &decision {
             Decision::Whole => (None, Status::Exact),
             Decision::Failed(error) => (None, Status::Failed(error)),
-            Decision::Partial(view) => (view.note.as_deref(), Status::Pruned),
-            Decision::Unanswered(view) => (view.note.as_deref(), Status::Unanswered),
+            Decision::Partial(view) => (Some(view), Status::Pruned),
+            Decision::Unanswered(view) => (Some(view), Status::Unanswered),
         };
         let page = Page {
             name,
@@ -216,7 +216,8 @@ impl Session {
             first: excerpt.first,
             total: excerpt.total,
             decoded_from: excerpt.text.decoded_from,
-            note,
+            pointers: view.map_or(&[], |view| &view.pointers),
+            note: view.and_then(|view| view.note.as_deref()),
             read_back,
         };
         let text = render::page(&page, &kept, status, limits.most);

@@ -30,6 +30,13 @@ pub struct Answer {
     pub is_error: bool,
 }
 
+/// The lines that a gap stands for, from what follows its marker: `20-47`, `20`, or either with the names of definitions.
+pub fn gap(text: &str) -> (usize, usize) {
+    let range = text.split(':').next().expect("before the names").trim();
+    let (from, to) = range.split_once('-').unwrap_or((range, range));
+    (from.parse().expect("a number"), to.parse().expect("a number"))
+}
+
 impl Client {
     pub async fn start(directory: &Path, era: ClientLifecycleMode) -> Self {
         Self::start_with(directory, era, &[]).await

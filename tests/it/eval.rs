@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{REPOSITORY, codeskim};
+use crate::common::{REPOSITORY, codeskim, gap};
 
 const FILE: &str = "src/workspace/walk.rs";
 const QUESTION: &str = "How are hidden and ignored files kept out of the walk?";
@@ -113,9 +113,7 @@ fn search_results_of_every_shape_are_measured() {
 /// The shown line numbers of a view: those that no gap holds.
 fn shown(view: &str, total: usize) -> Vec<bool> {
     let mut shown = vec![true; total];
-    for gap in view.lines().filter_map(|line| line.strip_prefix("⋮ ")) {
-        let (from, to) = gap.split_once('-').unwrap_or((gap, gap));
-        let (from, to): (usize, usize) = (from.parse().expect("a number"), to.parse().expect("a number"));
+    for (from, to) in view.lines().filter_map(|line| line.strip_prefix("⋮ ")).map(gap) {
         shown[from - 1..to].fill(false);
     }
     shown

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use codeskim::tokens::o200k;
 use serde_json::{Value, json};
 
-use crate::common::{BINARY, Client, REPOSITORY, eras};
+use crate::common::{BINARY, Client, REPOSITORY, eras, gap};
 
 const FILE: &str = "src/workspace/mod.rs";
 const QUESTION: &str = "What happens when a link with an absolute target points into the root?";
@@ -73,9 +73,7 @@ impl Place {
 
 /// The first gap of a view, as its first and last line.
 fn first_gap(view: &str) -> (usize, usize) {
-    let gap = view.lines().find_map(|line| line.strip_prefix("⋮ ")).expect("a gap");
-    let (from, to) = gap.split_once('-').unwrap_or((gap, gap));
-    (from.parse().expect("a number"), to.parse().expect("a number"))
+    gap(view.lines().find_map(|line| line.strip_prefix("⋮ ")).expect("a gap"))
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::common::{Client, REPOSITORY, codeskim, eras};
+use crate::common::{Client, REPOSITORY, codeskim, eras, gap};
 
 /// A piece of a rendered view, lines counted from 1.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,10 +29,9 @@ fn understand(view: &str) -> Vec<Piece> {
     body.split_inclusive('\n')
         .map(|line| match line.strip_prefix(marker).and_then(|rest| rest.strip_prefix(' ')) {
             Some(range) => {
-                let (from, to) = range.trim().split_once('-').unwrap_or((range.trim(), range.trim()));
-                let gap = Piece::Gap(from.parse().expect("a number"), to.parse().expect("a number"));
-                next = to.parse::<usize>().expect("a number") + 1;
-                gap
+                let (from, to) = gap(range);
+                next = to + 1;
+                Piece::Gap(from, to)
             }
             None => {
                 next += 1;

@@ -300,6 +300,11 @@ impl Command {
 }
 
 impl Cli {
+    /// Whether a model is asked for whose weights are quantized.
+    pub fn is_quantized(&self) -> bool {
+        self.models.precision == Precision::Q8
+    }
+
     fn roots(&self) -> Vec<PathBuf> {
         if self.roots.is_empty() { vec![PathBuf::from(".")] } else { self.roots.clone() }
     }

@@ -10,19 +10,20 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    limit_candle();
+    let cli = cli::Cli::parse();
+    limit_candle(cli.is_quantized());
     share_allocator();
-    cli::run(cli::Cli::parse())
+    cli::run(cli)
 }
 
-/// Keeps candle to one thread an operation: the windows of a text already run in parallel, and candle's own pool spins while it waits, so
-/// that two cores took 155 ms over 800 lines with it and 67 ms without. Naming rayon's threads keeps it from reading /proc/cpuinfo at
-/// every matrix product.
-fn limit_candle() {
+/// Keeps candle from its own pool of threads, unless the weights are quantized, whose products know no other: the windows of a text already run
+/// in parallel, and that pool spins while it waits, so that two cores took 155 ms over 800 lines with it and 67 ms without. Naming rayon's
+/// threads keeps candle from reading /proc/cpuinfo at every matrix product.
+fn limit_candle(quantized: bool) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    for (name, value) in [("CANDLE_NUM_THREADS", 1), ("RAYON_NUM_THREADS", threads)] {
+    for (name, value) in [("CANDLE_NUM_THREADS", if quantized { threads } else { 1 }), ("RAYON_NUM_THREADS", threads)] {
         if std::env::var_os(name).is_none() {
-            // SAFETY: this is the first thing the only thread does.
+            // SAFETY: no other thread has been started.
             unsafe { std::env::set_var(name, value.to_string()) };
         }
     }

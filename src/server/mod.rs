@@ -6,6 +6,7 @@
 mod definitions;
 pub mod http;
 mod prompts;
+mod stdio;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -92,7 +93,8 @@ impl Server {
     /// A broken connection or handshake, in words.
     pub async fn serve_stdio(self) -> Result<(), String> {
         self.warm_up();
-        let service = self.serve(rmcp::transport::stdio_pipes()).await.map_err(|error| error.to_string())?;
+        let (input, output) = rmcp::transport::stdio_pipes();
+        let service = self.serve((stdio::mended(input), output)).await.map_err(|error| error.to_string())?;
         service.waiting().await.map_err(|error| error.to_string())?;
         Ok(())
     }

@@ -109,6 +109,27 @@ impl Raw {
     }
 }
 
+/// JavaScript writes half an emoji as an escape that is no JSON, and some clients send Latin-1: such a call must not wait for ever.
+#[test]
+fn a_call_with_a_faulty_character_is_answered() {
+    let mut raw = Raw::start(Path::new(REPOSITORY));
+    let call = |id: u64, path: &[u8]| {
+        let (before, after) = (
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"read_file","arguments":{{"path":""#),
+            r#"","end_line":1}}}"#,
+        );
+        [before.as_bytes(), path, after.as_bytes(), b"\n"].concat()
+    };
+    for (id, path, said) in
+        [(7, &br"half \ud83d"[..], "half \u{fffd}"), (8, &b"caf\xe9"[..], "caf\u{fffd}"), (9, &br"whole \ud83d\ude00"[..], "whole 😀")]
+    {
+        raw.child.stdin.as_mut().expect("piped").write_all(&call(id, path)).expect("sent");
+        let answer = raw.receive();
+        let text = answer["result"]["content"][0]["text"].as_str().expect("text");
+        assert!(answer["id"] == id && text.starts_with(&format!("There is no file \"{said}\"")), "{answer}");
+    }
+}
+
 impl Drop for Raw {
     fn drop(&mut self) {
         let _ = self.child.kill();

@@ -1,5 +1,6 @@
 //! A file, or lines of one, as [`Material`]: completed by syntax where there is a grammar, by indentation where there is none.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use tree_sitter::Tree;
@@ -19,7 +20,11 @@ const LIKELIEST: usize = 8;
 
 /// Lines of a file.
 pub struct Code<'a> {
-    lines: &'a [&'a str],
+    /// The text as far as it is known: what begins before the lines and ends after them says what they are.
+    text: &'a [&'a str],
+    /// Which of it the lines are.
+    range: Range<usize>,
+    /// 0-based number of the first of the lines.
     first: usize,
     syntax: Syntax,
     tree: OnceLock<Option<Tree>>,
@@ -38,16 +43,37 @@ enum Syntax {
 impl<'a> Code<'a> {
     /// `path` only says the language; `first` is the 0-based number of the first line.
     pub fn new(path: &str, lines: &'a [&'a str], first: usize) -> Self {
+        Self { first, ..Self::part(path, lines, 0..lines.len()) }
+    }
+
+    /// Some lines of a whole file.
+    pub fn part(path: &str, text: &'a [&'a str], range: Range<usize>) -> Self {
         let syntax = match Language::of(path) {
             Some(language) => Syntax::Grammar(language),
             None if [".md", ".markdown", ".mdx"].iter().any(|end| path.ends_with(end)) => Syntax::Markdown,
             None => Syntax::Indentation,
         };
-        Self { lines, first, syntax, tree: OnceLock::new() }
+        Self { text, first: range.start, range, syntax, tree: OnceLock::new() }
     }
 
     fn tree(&self, language: Language) -> Option<&Tree> {
-        self.tree.get_or_init(|| language.parse(&self.lines.concat())).as_ref()
+        self.tree.get_or_init(|| language.parse(&self.text.concat())).as_ref()
+    }
+
+    /// The headers of definitions that have any of the lines, as far as they have; rows count from the first line.
+    fn own_headers(&self, tree: &Tree) -> Vec<Header> {
+        let shown = &self.range;
+        let own = |rows: &Range<usize>| {
+            let row = |row: usize| row.clamp(shown.start, shown.end) - shown.start;
+            row(rows.start)..row(rows.end)
+        };
+        let clip = |header: Header| Header {
+            rows: own(&header.rows),
+            whole: own(&header.whole),
+            name: header.name.filter(|(line, _)| shown.contains(line)).map(|(line, bytes)| (line - shown.start, bytes)),
+            level: header.level,
+        };
+        structure::headers(tree).into_iter().map(clip).filter(|header| !header.whole.is_empty()).collect()
     }
 
     /// For each line, the line that it stands under.
@@ -62,8 +88,8 @@ impl<'a> Code<'a> {
             },
             _ => line.len() - line.trim_start().len(),
         };
-        let mut out = Vec::with_capacity(self.lines.len());
-        for (i, line) in self.lines.iter().enumerate() {
+        let mut out = Vec::with_capacity(self.lines().len());
+        for (i, line) in self.lines().iter().enumerate() {
             if line.trim().is_empty() {
                 out.push(None);
                 continue;
@@ -87,7 +113,8 @@ impl<'a> Code<'a> {
         if let Syntax::Grammar(language) = self.syntax
             && let Some(tree) = self.tree(language)
         {
-            let mut headers = structure::headers(tree);
+            let mut headers = self.own_headers(tree);
+            headers.retain(|header| !header.rows.is_empty());
             if headers.iter().map(|header| header.rows.len()).sum::<usize>() > LONGEST_OUTLINE {
                 let score = |header: &Header| scores[header.rows.start];
                 headers.sort_by(|a, b| a.level.cmp(&b.level).then(score(b).total_cmp(&score(a))));
@@ -95,14 +122,14 @@ impl<'a> Code<'a> {
                 headers.iter_mut().for_each(|header| header.rows.end = header.rows.start + 1);
             }
             if !headers.is_empty() {
-                let mut kept = vec![false; self.lines.len()];
+                let mut kept = vec![false; self.lines().len()];
                 headers.into_iter().for_each(|header| kept[header.rows].fill(true));
                 return kept;
             }
         }
         // Headings in Markdown; elsewhere the least indented lines that others stand under, and the end, where logs and tables sum up
         let parents = self.parents();
-        let mut kept = vec![false; self.lines.len()];
+        let mut kept = vec![false; parents.len()];
         let heads = parents.iter().flatten().filter(|line| parents[**line].is_none() || self.syntax == Syntax::Markdown);
         heads.for_each(|line| kept[*line] = true);
         let surplus: Vec<_> = (0..kept.len()).filter(|i| kept[*i]).skip(LONGEST_OUTLINE).collect();
@@ -117,16 +144,18 @@ impl<'a> Code<'a> {
 
 impl Material for Code<'_> {
     fn lines(&self) -> &[&str] {
-        self.lines
+        &self.text[self.range.clone()]
     }
 
     fn complete(&self, kept: &mut [bool]) {
         if let Syntax::Grammar(language) = self.syntax
             && let Some(tree) = self.tree(language)
         {
-            structure::complete(tree, kept);
-            structure::repair(language, tree, self.lines, kept);
-            return;
+            let mut all = vec![false; self.text.len()];
+            all[self.range.clone()].copy_from_slice(kept);
+            structure::complete(tree, &mut all);
+            structure::repair(language, tree, self.text, &mut all);
+            return kept.copy_from_slice(&all[self.range.clone()]);
         }
         let parents = self.parents();
         for i in (0..kept.len()).rev().filter(|i| kept[*i]).collect::<Vec<_>>() {
@@ -142,19 +171,19 @@ impl Material for Code<'_> {
         let names = question.names();
         let Syntax::Grammar(language) = self.syntax else { return Vec::new() };
         let Some(tree) = self.tree(language).filter(|_| !names.is_empty()) else { return Vec::new() };
-        let mut headers = structure::headers(tree);
-        let text = |header: &Header| header.name.as_ref().and_then(|(line, bytes)| self.lines[*line].get(bytes.clone()));
+        let mut headers = self.own_headers(tree);
+        let text = |header: &Header| header.name.as_ref().and_then(|(line, bytes)| self.lines()[*line].get(bytes.clone()));
         headers.retain(|header| text(header).is_some_and(|name| names.contains(&name)));
         headers
     }
 
     fn definitions(&self) -> Vec<Pointer> {
         let Syntax::Grammar(language) = self.syntax else { return Vec::new() };
-        let headers = self.tree(language).map(structure::headers).unwrap_or_default();
+        let headers = self.tree(language).map(|tree| self.own_headers(tree)).unwrap_or_default();
         let holds_no_other = |i: usize| headers.get(i + 1).is_none_or(|next: &Header| next.whole.start >= headers[i].whole.end);
         let pointer = |header: &Header| {
             let (line, bytes) = header.name.clone()?;
-            Some(Pointer { lines: header.whole.clone(), name: self.lines[line].get(bytes)?.to_owned() })
+            Some(Pointer { lines: header.whole.clone(), name: self.lines()[line].get(bytes)?.to_owned() })
         };
         (0..headers.len()).filter(|i| holds_no_other(*i)).filter_map(|i| pointer(&headers[i])).collect()
     }
@@ -168,15 +197,15 @@ impl Material for Code<'_> {
     }
 
     fn can_pick(&self, line: usize) -> bool {
-        !is_structural(self.lines[line])
+        !is_structural(self.lines()[line])
     }
 
     fn view(&self, kept: &[bool], pointers: &[Pointer]) -> String {
-        render::view(self.lines, self.first, kept, pointers)
+        render::view(self.lines(), self.first, kept, pointers)
     }
 
     fn cost(&self, kept: &[bool], pointers: &[Pointer]) -> usize {
-        render::cost(self.lines, self.first, kept, pointers)
+        render::cost(self.lines(), self.first, kept, pointers)
     }
 
     fn room(&self, most: usize) -> usize {

@@ -23,6 +23,9 @@ use crate::skim::embedded::Embedded;
 use crate::workspace::Workspace;
 use crate::workspace::text::Excerpt;
 
+/// Lines of a file, at most, that is parsed whole where only a part of it is asked for.
+const LONGEST_AROUND: usize = 20_000;
+
 /// What all calls share.
 pub struct Session {
     /// The directories that may be read.
@@ -199,7 +202,12 @@ impl Session {
         }
         let decision = match question {
             Some(question) => {
-                decide(&Code::new(name, &lines, excerpt.first), question, self.skimmer.as_ref(), &limits.beside(name), cancel)?
+                let whole = excerpt.whole.as_ref().filter(|whole| whole.len() <= LONGEST_AROUND).map(|whole| whole.lines(0..whole.len()));
+                let code = match &whole {
+                    Some(whole) => Code::part(name, whole, excerpt.first..excerpt.first + lines.len()),
+                    None => Code::new(name, &lines, excerpt.first),
+                };
+                decide(&code, question, self.skimmer.as_ref(), &limits.beside(name), cancel)?
             }
             None => Decision::Whole,
         };

@@ -34,7 +34,7 @@ pub fn run<R: Read>(session: &Session, request: Request<R>, call: &Call<'_>) -> 
     let too_many = text.len().saturating_sub(LONGEST_SKIMMED);
     let total = Some(dropped + text.len());
     let text = if too_many == 0 { text } else { text.part(too_many..text.len()) };
-    let excerpt = Excerpt { text, first: dropped + too_many, total };
+    let excerpt = Excerpt { text, first: dropped + too_many, whole: None, total };
     let content = text_hash(excerpt.text.as_str());
     let mut output =
         session.show(&request.name, &excerpt, Some(&question), "sed -n A,Bp on a saved copy (tee) shows them", &call.cancel)?;

@@ -74,6 +74,8 @@ pub struct Excerpt {
     pub text: Text,
     /// 0-based number of the first of them.
     pub first: usize,
+    /// The whole file, where the lines are a part of it and it is held anyway.
+    pub whole: Option<Text>,
     /// Lines in the whole file; unknown when it is too large to count them.
     pub total: Option<usize>,
 }
@@ -112,10 +114,10 @@ pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>, cancel
         return Err(Error::BeyondEnd { path: quote(&open.shown), start: from, total });
     }
     if from == 1 && end.is_none_or(|end| end >= total) {
-        return Ok(Excerpt { text: whole, first: 0, total: Some(total) });
+        return Ok(Excerpt { text: whole, first: 0, whole: None, total: Some(total) });
     }
     let text = whole.part(from - 1..end.unwrap_or(total).min(total));
-    Ok(Excerpt { text, first: from - 1, total: Some(total) })
+    Ok(Excerpt { text, first: from - 1, whole: Some(whole), total: Some(total) })
 }
 
 fn needs_range(open: &OpenFile) -> Error {
@@ -168,7 +170,7 @@ fn read_range(mut open: OpenFile, from: usize, end: usize, cancel: &Cancellation
     }
     let decoded = decode(kept).map_err(|_| binary())?;
     let text = Text { decoded_from: marked.map(encoding_rs::Encoding::name).or(decoded.decoded_from), ..decoded };
-    Ok(Excerpt { text, first: from - 1, total })
+    Ok(Excerpt { text, first: from - 1, whole: None, total })
 }
 
 /// The encoding that a byte order mark names.

@@ -54,6 +54,22 @@ fn a_line_brings_its_headers_and_closers() {
     }
 }
 
+/// A part that begins inside a method is completed as the whole file is.
+#[test]
+fn a_part_of_a_file_is_completed_as_the_file_is() {
+    for path in &FILES[..9] {
+        let file = read(path);
+        let lines: Vec<_> = file.split_inclusive('\n').collect();
+        let wanted = lines.iter().position(|line| line.contains("EVICT")).expect("a line");
+        let mut whole: Vec<bool> = (0..lines.len()).map(|line| line == wanted).collect();
+        let range = wanted - 2..lines.len();
+        let mut part = whole[range.clone()].to_vec();
+        Code::new(path, &lines, 0).complete(&mut whole);
+        Code::part(path, &lines, range.clone()).complete(&mut part);
+        assert_eq!(part, whole[range], "{path}");
+    }
+}
+
 #[test]
 fn without_a_grammar_lines_bring_what_they_are_indented_under() {
     let lines = ["jobs:\n", "  build:\n", "    steps:\n", "      - run: make\n", "  test:\n", "    steps:\n", "      - run: make test\n"];

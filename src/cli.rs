@@ -172,7 +172,7 @@ enum Command {
     },
     /// Map the files around some files: what they import, three steps far, and what is in them
     Map {
-        /// Files to start from, inside a root
+        /// Files or directories to start from, inside a root
         files: Vec<String>,
         /// Print the closure and the map as JSON
         #[arg(long, conflicts_with_all = ["report", "control"])]

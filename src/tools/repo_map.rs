@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Mutex;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,11 +10,14 @@ use serde::Deserialize;
 use super::{Call, Output, Session, lenient_number, question};
 use crate::error::{Error, Result, counted, quote, shorten};
 use crate::prune::FocusQuestion;
+use crate::prune::language::Language;
 use crate::repomap::repository::{Repository, Skipped, join};
 use crate::repomap::{self, Closure, Entry, LEAST_TOKENS, Map, Options, TOKENS, control, task};
 use crate::skim::{SkimError, best_first, skim_safely};
 use crate::workspace::{Location, Workspace};
 
+/// Files of a directory that a map starts from, at most: it has to name them all.
+const MOST_ROOTS: usize = 40;
 /// Files named in a remark, at most.
 const NAMED: usize = 10;
 
@@ -21,7 +25,7 @@ const NAMED: usize = 10;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Files to start from; those read so far if left out
+    /// Files or directories to start from; files read so far if left out
     #[serde(default)]
     pub roots: Option<Vec<String>>,
     /// A problem statement that names them in lines such as Path: 'pkg/a.py'
@@ -83,7 +87,7 @@ pub fn map(session: &Session, request: &Request, random: Option<Control>, call: 
             max_tokens.min(wanted)
         )));
     }
-    let start = start(session, request)?;
+    let start = start(session, request, call)?;
     let prefix = match prefix(request) {
         none if none.is_empty() => session.workspace.prefix_of(&start.first),
         given => given,
@@ -135,14 +139,17 @@ struct Start {
     elsewhere: Vec<String>,
 }
 
-fn start(session: &Session, request: &Request) -> Result<Start> {
+fn start(session: &Session, request: &Request, call: &Call<'_>) -> Result<Start> {
     let workspace = &session.workspace;
     let (mut places, mut whole, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     let roots: Vec<&String> = request.roots.iter().flatten().filter(|root| !root.trim().is_empty()).collect();
     let text = request.task.as_deref().filter(|task| !task.trim().is_empty());
     for root in &roots {
-        let place = workspace.locate(Some(root))?.into_iter().find(|place| workspace.is_file(place));
-        places.push(place.ok_or_else(|| Error::bad_argument(format!("{} is not a file; name files to start from.", quote(root))))?);
+        let found = workspace.locate(Some(root))?;
+        match found.iter().find(|place| workspace.is_file(place)) {
+            Some(file) => places.push(file.clone()),
+            None => places.extend(source_files(workspace, root, &found, call)?),
+        }
     }
     if let Some(text) = text {
         let prefix = Some(prefix(request)).filter(|prefix| !prefix.is_empty()).unwrap_or_else(|| task::PREFIX.to_owned());
@@ -188,6 +195,30 @@ fn start(session: &Session, request: &Request) -> Result<Start> {
     let known = whole.iter().filter(|place| place.same_root(&first)).map(relative).collect();
     let elsewhere = elsewhere.into_iter().map(|place| workspace.show(place)).collect();
     Ok(Start { roots, first, known, missing, elsewhere })
+}
+
+/// The files beneath some directories in the languages that are known, in order of path; `name` is what they were asked for by.
+fn source_files(workspace: &Workspace, name: &str, directories: &[Location], call: &Call<'_>) -> Result<Vec<Location>> {
+    let found = Mutex::new(Vec::new());
+    for directory in directories.iter().filter(|place| workspace.is_directory_at(place) || place.path().is_empty()) {
+        workspace.walk(directory, None, &call.cancel, |file| {
+            if Language::of(&file.path()).is_some() {
+                found.lock().expect("no visitor panics").push(file);
+            }
+        })?;
+    }
+    let mut found = found.into_inner().expect("no visitor panics");
+    match found.len() {
+        0 => Err(Error::bad_argument(format!("{} is no source file and has none in it; name files to start from.", quote(name)))),
+        1..=MOST_ROOTS => {
+            found.sort_by_key(Location::path);
+            Ok(found)
+        }
+        many => Err(Error::bad_argument(format!(
+            "{} has {many} source files, and a map starts from {MOST_ROOTS} at most; name a smaller directory or files.",
+            quote(name)
+        ))),
+    }
 }
 
 /// A file that a task names: as it is, or below whatever else the task calls the repository.

@@ -232,16 +232,37 @@ async fn a_prompt_puts_the_map_before_the_task() {
 }
 
 #[test]
+fn a_directory_stands_for_the_files_in_it() {
+    let directory = repository(&[
+        ("app/b.py", "from lib.c import c\n\ndef b(): pass\n"),
+        ("app/a.py", "def a(): pass\n"),
+        ("app/notes.md", "# Notes\n"),
+        ("lib/c.py", "def c(): pass\n"),
+        (".gitignore", "build/\n"),
+        ("app/build/d.py", "def d(): pass\n"),
+    ]);
+    std::fs::create_dir(directory.path().join(".git")).expect("created");
+    let named = map(directory.path(), &["app/a.py", "app/b.py"]);
+    assert_eq!(map(directory.path(), &["app"]).stdout, named.stdout);
+    assert!(named.stdout.contains("- def c()"), "{named:?}");
+    assert_eq!(map(directory.path(), &["."]).stdout.matches("def ").count(), 3);
+}
+
+#[test]
 fn bad_input_gets_one_sentence() {
     let repository = python();
     let mut said = String::new();
     let task = repository.path().join("task.md");
     std::fs::write(&task, "Path: 'a.py'\nPath: 'b.py'\n").expect("written");
     std::fs::write(repository.path().join("empty.md"), "Do something.\n").expect("written");
+    ["docs", "many"].into_iter().for_each(|name| std::fs::create_dir(repository.path().join(name)).expect("created"));
+    std::fs::write(repository.path().join("docs/a.md"), "# A\n").expect("written");
+    (0..41).for_each(|i| std::fs::write(repository.path().join(format!("many/{i}.py")), "x = 1\n").expect("written"));
     for arguments in [
         &["../outside.py"][..],
         &["/etc/passwd"],
-        &["src/pkg"],
+        &["docs"],
+        &["many"],
         &["src/pkg/nowhere.py"],
         &["src/pkg/core.py", "--max-tokens", "1"],
         &["--task", "task.md"],

@@ -23,7 +23,7 @@ pub const VARIABLE: &str = "CODESKIM_LEDGER";
 /// A ledger of more bytes is put aside; the one put aside before is dropped.
 const LARGE: u64 = 32 << 20;
 /// How long the end of the program waits for what is still to be written.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A line of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

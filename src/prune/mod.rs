@@ -62,11 +62,10 @@ impl FocusQuestion {
 
     /// The words in it that look like names in code: `a_b`, `aB` and `a()`, and those between backticks.
     pub fn names(&self) -> Vec<&str> {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
         let (mut names, mut rest) = (Vec::new(), self.as_str());
-        while let Some(start) = rest.find(is_part) {
+        while let Some(start) = rest.find(is_name_part) {
             let (before, from) = rest.split_at(start);
-            let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
+            let (word, after) = from.split_at(from.find(|c| !is_name_part(c)).unwrap_or(from.len()));
             let two_cases = word.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
             let quoted = before.ends_with('`') && after.starts_with('`');
             if two_cases || quoted || word.trim_matches('_').contains('_') || after.starts_with("()") {
@@ -79,9 +78,8 @@ impl FocusQuestion {
 
     /// The lines on which a rare one of its [`names`](Self::names) stands.
     fn mentioned_on(&self, lines: &[&str]) -> Vec<usize> {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
         let stands_on = |name: &str, line: &str| {
-            let alone = |(at, _)| !line[..at].ends_with(is_part) && !line[at + name.len()..].starts_with(is_part);
+            let alone = |(at, _)| !line[..at].ends_with(is_name_part) && !line[at + name.len()..].starts_with(is_name_part);
             line.match_indices(name).any(alone)
         };
         let most = RARE_NAME.max(lines.len() / 100);
@@ -91,6 +89,11 @@ impl FocusQuestion {
         };
         self.names().into_iter().flat_map(on_lines).collect()
     }
+}
+
+/// Whether a character may be in a name.
+fn is_name_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// A stretch of a text.

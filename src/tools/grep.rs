@@ -190,7 +190,7 @@ impl<'a> Search<'a> {
     /// The matches in one file, keeping `room` characters of them.
     fn one_file(&self, open: OpenFile, room: usize) -> io::Result<FileMatches> {
         let OpenFile { mut file, shown, .. } = open;
-        let found = self.decoded(file.try_clone()?, &shown, room, None)?;
+        let found = self.decoded(&file, &shown, room, None)?;
         if !found.binary || found.matches > 0 {
             return Ok(found);
         }
@@ -200,11 +200,11 @@ impl<'a> Search<'a> {
         let length = file.read(&mut head)?;
         let Some(encoding) = unmarked_utf16(&head[..length]) else { return Ok(found) };
         file.seek(SeekFrom::Start(0))?;
-        self.decoded(file, &shown, room, Encoding::new(encoding.name()).ok())
+        self.decoded(&file, &shown, room, Encoding::new(encoding.name()).ok())
     }
 
     /// The matches in a file of a known encoding, or of one that its first bytes tell.
-    fn decoded(&self, file: File, shown: &str, room: usize, encoding: Option<Encoding>) -> io::Result<FileMatches> {
+    fn decoded(&self, file: &File, shown: &str, room: usize, encoding: Option<Encoding>) -> io::Result<FileMatches> {
         let mut searcher = SearcherBuilder::new()
             .encoding(encoding)
             .line_number(true)
@@ -236,7 +236,7 @@ fn bad_pattern(pattern: &str, error: &regex_syntax::Error) -> Error {
 
 /// A file that ends with an error once the call is cancelled, however long it takes to find a match in it.
 struct Cancellable<'a> {
-    file: File,
+    file: &'a File,
     cancel: &'a CancellationToken,
 }
 

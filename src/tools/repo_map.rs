@@ -200,7 +200,7 @@ fn start(session: &Session, request: &Request, call: &Call<'_>) -> Result<Start>
 /// The files beneath some directories in the languages that are known, in order of path; `name` is what they were asked for by.
 fn source_files(workspace: &Workspace, name: &str, directories: &[Location], call: &Call<'_>) -> Result<Vec<Location>> {
     let found = Mutex::new(Vec::new());
-    for directory in directories.iter().filter(|place| workspace.is_directory_at(place) || place.path().is_empty()) {
+    for directory in directories {
         workspace.walk(directory, None, &call.cancel, |file| {
             if Language::of(&file.path()).is_some() {
                 found.lock().expect("no visitor panics").push(file);

@@ -156,7 +156,7 @@ pub struct Pointer {
 }
 
 /// Something that can be shown in part.
-pub trait Material {
+pub trait Material: Sync {
     /// The lines as the skimmer reads them.
     fn lines(&self) -> &[&str];
     /// Adds what the kept lines cannot be understood without.
@@ -232,7 +232,13 @@ pub fn decide(
     if lines.len() < SMALL && whole_fits {
         return Ok(Decision::Whole);
     }
-    let mut scores = match skim_safely(skimmer, lines, question.as_str(), cancel) {
+    // A twentieth of the time of a short text goes into its syntax, on one core, so it is read beside the skimmer.
+    let (scored, named) = std::thread::scope(|scope| {
+        let named = scope.spawn(|| material.named(question));
+        (skim_safely(skimmer, lines, question.as_str(), cancel), named.join())
+    });
+    let named = named.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let mut scores = match scored {
         Ok(scores) => scores,
         Err(SkimError::Cancelled) => return Err(Error::Cancelled),
         Err(error) => {
@@ -244,7 +250,6 @@ pub fn decide(
     let worth = |kept: &[bool]| !whole_fits || material.cost(kept, &[]) as f64 <= whole as f64 * WORTHWHILE;
     // Whoever names a definition wants to see it, whatever the skimmer says: the header for sure, the rest if it is short. And where a rare name
     // stands, two lines of three are wanted (`training/LOG.md`).
-    let named = material.named(question);
     let shown =
         |definition: &Header| if definition.whole.len() <= SHORT_DEFINITION { definition.whole.clone() } else { definition.rows.clone() };
     let enough = scores.thresholds.keep(limits.keep);

@@ -8,7 +8,7 @@ use tree_sitter::Tree;
 use super::language::Language;
 use super::select::is_structural;
 use super::structure::Header;
-use super::{FocusQuestion, Material, Pointer, render, structure};
+use super::{Definition, FocusQuestion, Material, Pointer, render, structure};
 use crate::skim::{LineScores, best_first};
 
 /// Lines of an outline, at most.
@@ -177,15 +177,16 @@ impl Material for Code<'_> {
         headers
     }
 
-    fn definitions(&self) -> Vec<Pointer> {
+    fn definitions(&self) -> Vec<Definition> {
         let Syntax::Grammar(language) = self.syntax else { return Vec::new() };
         let headers = self.tree(language).map(|tree| self.own_headers(tree)).unwrap_or_default();
         let holds_no_other = |i: usize| headers.get(i + 1).is_none_or(|next: &Header| next.whole.start >= headers[i].whole.end);
-        let pointer = |header: &Header| {
-            let (line, bytes) = header.name.clone()?;
-            Some(Pointer { lines: header.whole.clone(), name: self.lines()[line].get(bytes)?.to_owned() })
+        let definition = |Header { rows, whole, name, .. }: &Header| Definition {
+            lines: whole.clone(),
+            body: rows.end..whole.end,
+            name: name.clone().and_then(|(line, bytes)| self.lines()[line].get(bytes).map(str::to_owned)),
         };
-        (0..headers.len()).filter(|i| holds_no_other(*i)).filter_map(|i| pointer(&headers[i])).collect()
+        (0..headers.len()).filter(|i| holds_no_other(*i)).map(|i| definition(&headers[i])).collect()
     }
 
     /// The headers, and the likeliest lines all the same: a wrong "none" would cost another call.

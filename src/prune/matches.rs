@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::render::{LONGEST_LINE, MARKER, cut_line};
 use super::structure::Header;
-use super::{Decision, FocusQuestion, Material, Piece, Pointer, View, pieces};
+use super::{Decision, Definition, FocusQuestion, Material, Piece, Pointer, View, pieces};
 use crate::error::{counted, shorten};
 use crate::skim::{LineScores, best_first};
 
@@ -242,7 +242,7 @@ impl Material for Rows<'_> {
         Vec::new() // a search has found its names
     }
 
-    fn definitions(&self) -> Vec<Pointer> {
+    fn definitions(&self) -> Vec<Definition> {
         Vec::new()
     }
 

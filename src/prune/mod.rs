@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use tokio_util::sync::CancellationToken;
 
+use self::select::Cut;
 use self::structure::Header;
 use crate::error::{Error, Result, shorten};
 use crate::skim::{Keep, LineScores, SkimError, Skimmer, skim_safely};
@@ -27,6 +28,8 @@ pub const WORTHWHILE: f64 = 0.8;
 const SHORT_DEFINITION: usize = 40;
 /// A name that the question spells out is shown wherever it stands, where it stands on so many lines at most, or on a hundredth of them.
 const RARE_NAME: usize = 8;
+/// Lines with this share of the threshold are likely enough where few reach it.
+const LIKELY: f32 = 0.25;
 /// Tokens set aside for the header of a view, beside the name in it.
 const HEADER_TOKENS: usize = 60;
 /// Longest focus question, in characters.
@@ -146,6 +149,17 @@ impl Limits {
     }
 }
 
+/// A definition that holds no other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    /// All its lines.
+    pub lines: Range<usize>,
+    /// Those after its header.
+    pub body: Range<usize>,
+    /// Its name, where the grammar tells.
+    pub name: Option<String>,
+}
+
 /// A definition that is left out whole, named in its gap so that a reader who misses it knows what to ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
@@ -164,7 +178,7 @@ pub trait Material: Sync {
     /// The definitions that the question names.
     fn named(&self, question: &FocusQuestion) -> Vec<Header>;
     /// The definitions that hold no other, in order.
-    fn definitions(&self) -> Vec<Pointer>;
+    fn definitions(&self) -> Vec<Definition>;
     /// What to show when nothing answers.
     fn outline(&self, scores: &LineScores) -> Vec<bool>;
     /// Whether a line may be picked for its own score.
@@ -261,6 +275,8 @@ pub fn decide(
         return Ok(if worth(&view.kept) { Decision::Unanswered(view) } else { Decision::Whole });
     }
     let pickable: Vec<bool> = (0..lines.len()).map(|line| material.can_pick(line)).collect();
+    let definitions = material.definitions();
+    select::open_bodies(&mut scores.keep, enough, &pickable, &definitions);
     let complete = |kept: &mut [bool]| {
         if !cancel.is_cancelled() {
             material.complete(kept);
@@ -269,7 +285,8 @@ pub fn decide(
     };
     let view_fits =
         |kept: &[bool], pointers: &[Pointer]| material.cost(kept, pointers) <= material.room(limits.most) && within(kept, pointers, header);
-    let kept = select::select(&scores.keep, scores.thresholds.keep(limits.keep), &pickable, complete, |kept| view_fits(kept, &[]));
+    let likely = if limits.keep == Keep::Strict { enough } else { enough * LIKELY };
+    let kept = select::select(&scores.keep, Cut { enough, likely }, &pickable, complete, |kept| view_fits(kept, &[]));
     if cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
@@ -277,7 +294,7 @@ pub fn decide(
     if !says_something || !worth(&kept) {
         return Ok(Decision::Whole);
     }
-    let likely = select::likeliest_left_out(material.definitions(), &kept, &scores);
+    let likely = select::likeliest_left_out(definitions, &kept, &scores);
     let mut pointers = Vec::new();
     for definition in likely {
         let at = pointers.partition_point(|other: &Pointer| other.lines.start < definition.lines.start);

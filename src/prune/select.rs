@@ -1,10 +1,17 @@
 //! Which lines the scores pick: by threshold, and by a higher one where the view would not fit.
 
-use super::Pointer;
+use std::ops::Range;
+
+use super::{Definition, Pointer};
 use crate::skim::{LineScores, best_first};
 
 /// Lines picked at least, when the text answers but fewer lines reach the threshold: an answer is never empty, nor a lone header.
 const FALLBACK: usize = 5;
+/// Fewer lines are few in a long text, where scores are lower: with the threshold of short ones, one view in twenty of a file misses the answer
+/// altogether, with so many lines one in twenty-six, and of tokens it saves one or two in a hundred less (`training/LOG.md`).
+const FEW: usize = 40;
+/// A text is long in which these are no more than one line in so many.
+const FEW_IN: usize = 20;
 /// A gap whose text is this short, in characters, costs no more than its marker: `⋮ 120-347` takes 7 o200k and 8 cl100k tokens.
 const CHEAP_GAP: usize = 24;
 /// The same of a single line. It may cost a little more than its marker: every fifth such line is wanted (`training/LOG.md`), and then takes
@@ -17,18 +24,22 @@ const POINTED_TO: usize = 4;
 /// One whose best line has less than this share of the generous threshold is not named.
 const UNLIKELY: f32 = 0.3;
 
-/// Picks lines and completes them. Among the sets of lines that score `threshold` or more, the largest one that fits; if none does, the best
-/// lines, few enough to fit but at least one, without what belongs to them.
-pub fn select(
-    scores: &[f32],
-    threshold: f32,
-    pickable: &[bool],
-    complete: impl Fn(&mut [bool]),
-    fits: impl Fn(&[bool]) -> bool,
-) -> Vec<bool> {
+/// Which scores are picked.
+#[derive(Debug, Clone, Copy)]
+pub struct Cut {
+    /// All lines with this score.
+    pub enough: f32,
+    /// In a long text also the best of those with this one, until there are [`FEW`].
+    pub likely: f32,
+}
+
+/// Picks lines and completes them. Among the sets of lines that the cut allows, the largest one that fits; if none does, the best lines, few
+/// enough to fit but at least one, without what belongs to them.
+pub fn select(scores: &[f32], cut: Cut, pickable: &[bool], complete: impl Fn(&mut [bool]), fits: impl Fn(&[bool]) -> bool) -> Vec<bool> {
     let order = best_first(scores, (0..pickable.len()).filter(|i| pickable[*i]));
-    let above = order.iter().take_while(|i| scores[**i] >= threshold).count();
-    let picked = above.max(FALLBACK).min(order.len());
+    let reach = |least: f32| order.iter().take_while(|i| scores[**i] >= least).count();
+    let few = FEW.min(order.len() / FEW_IN);
+    let picked = reach(cut.enough).max(reach(cut.likely).min(few)).max(FALLBACK).min(order.len());
     let pick = |count: usize| flags(pickable.len(), &order[..count]);
     let attempt = |count: usize| {
         let mut kept = pick(count);
@@ -73,11 +84,25 @@ pub fn is_structural(line: &str) -> bool {
     text == "end" || text.chars().all(|c| "{}()[];,".contains(c))
 }
 
+/// Where the best line of all is in the header of a definition and no line of its body reaches the threshold, lifts the best lines of the body
+/// to it: the header says that the answer is there, and not what it is.
+pub fn open_bodies(scores: &mut [f32], enough: f32, pickable: &[bool], definitions: &[Definition]) {
+    let best = scores.iter().copied().fold(enough, f32::max);
+    for Definition { lines, body, .. } in definitions {
+        let reaches = |mut lines: Range<usize>, least: f32| lines.any(|line| pickable[line] && scores[line] >= least);
+        if reaches(lines.start..body.start, best) && !reaches(body.clone(), enough) {
+            let order = best_first(scores, body.clone().filter(|line| pickable[*line]));
+            order.into_iter().take(FALLBACK).for_each(|line| scores[line] = enough);
+        }
+    }
+}
+
 /// The definitions without a kept line that are likeliest to be missed, the likeliest first.
-pub fn likeliest_left_out(definitions: Vec<Pointer>, kept: &[bool], scores: &LineScores) -> Vec<Pointer> {
+pub fn likeliest_left_out(definitions: Vec<Definition>, kept: &[bool], scores: &LineScores) -> Vec<Pointer> {
     let best = |definition: &Pointer| scores.keep[definition.lines.clone()].iter().copied().fold(0.0, f32::max);
     let mut left_out: Vec<(f32, Pointer)> = definitions
         .into_iter()
+        .filter_map(|definition| Some(Pointer { lines: definition.lines, name: definition.name? }))
         .filter(|definition| definition.lines.len() >= POINTED_TO && !kept[definition.lines.clone()].contains(&true))
         .map(|definition| (best(&definition), definition))
         .filter(|(best, _)| *best >= scores.thresholds.generous * UNLIKELY)
@@ -108,24 +133,47 @@ mod tests {
         move |kept| kept.iter().filter(|kept| **kept).count() <= lines
     }
 
+    fn cut(enough: f32, likely: f32) -> Cut {
+        Cut { enough, likely }
+    }
+
     #[test]
     fn the_threshold_picks_and_the_budget_raises_it() {
         let pickable = [true, true, false, true, true, true, true, true];
         let scores = [0.6, 0.9, 0.99, 0.2, 0.7, 0.8, 0.55, 0.65];
-        assert_eq!(select(&scores, 0.5, &pickable, |_| (), at_most(10)), [true, true, false, false, true, true, true, true]);
-        assert_eq!(select(&scores, 0.5, &pickable, |_| (), at_most(2)), [false, true, false, false, false, true, false, false]);
+        assert_eq!(select(&scores, cut(0.5, 0.5), &pickable, |_| (), at_most(10)), [true, true, false, false, true, true, true, true]);
+        assert_eq!(select(&scores, cut(0.5, 0.5), &pickable, |_| (), at_most(2)), [false, true, false, false, false, true, false, false]);
+    }
+
+    #[test]
+    fn in_a_long_text_few_lines_are_filled_up_with_likely_ones() {
+        let picked = |lines: usize, likely: usize| {
+            let scores: Vec<f32> = (0..lines).map(|line| if line < likely { 0.2 } else { 0.1 }).collect();
+            select(&scores, cut(0.5, 0.2), &vec![true; lines], |_| (), at_most(lines)).into_iter().filter(|kept| *kept).count()
+        };
+        assert_eq!([picked(60, 30), picked(400, 30), picked(400, 12), picked(5000, 300)], [5, 20, 12, FEW]);
+    }
+
+    #[test]
+    fn the_best_header_opens_its_body() {
+        let definition = |start: usize| Definition { lines: start..start + 10, body: start + 1..start + 10, name: None };
+        let mut scores = vec![0.1; 20];
+        (scores[0], scores[10]) = (0.9, 0.6);
+        open_bodies(&mut scores, 0.5, &[true; 20], &[definition(0), definition(10)]);
+        assert_eq!(scores.iter().filter(|score| **score == 0.5).count(), FALLBACK);
+        assert!(scores[10..].iter().all(|score| *score != 0.5));
     }
 
     #[test]
     fn an_answer_is_never_empty() {
-        assert_eq!(select(&[0.1, 0.2], 0.5, &[true, true], |_| (), at_most(10)), [true, true]);
+        assert_eq!(select(&[0.1, 0.2], cut(0.5, 0.5), &[true, true], |_| (), at_most(10)), [true, true]);
     }
 
     #[test]
     fn where_nothing_fits_the_best_lines_stay() {
         let all = |kept: &mut [bool]| kept.fill(true);
         let scores = [0.6, 0.9, 0.8, 0.55, 0.7, 0.95];
-        assert_eq!(select(&scores, 0.5, &[true; 6], all, at_most(5)), [true, true, true, false, true, true]);
+        assert_eq!(select(&scores, cut(0.5, 0.5), &[true; 6], all, at_most(5)), [true, true, true, false, true, true]);
     }
 
     #[test]

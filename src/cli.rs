@@ -4,6 +4,7 @@ mod measure;
 mod serve;
 mod setup;
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -137,6 +138,8 @@ enum Command {
         /// Take the pattern literally
         #[arg(short = 'F', long)]
         literal: bool,
+        #[command(flatten)]
+        _habits: Habits,
         #[command(flatten)]
         focus: Focus,
     },
@@ -386,8 +389,32 @@ impl Cli {
 #[derive(Args)]
 struct Focus {
     /// Show only the lines that answer this question
-    #[arg(long, value_name = "QUESTION")]
+    #[arg(long, alias = "question", value_name = "QUESTION")]
     focus: Option<String>,
+}
+
+/// What people and agents type from habit, and what a search does anyway.
+#[derive(Args)]
+struct Habits {
+    #[arg(short = 'n', long = "line-number", hide = true)]
+    _line_number: bool,
+    #[arg(short = 'r', long = "recursive", short_alias = 'R', hide = true)]
+    _recursive: bool,
+    #[arg(short = 'E', long = "extended-regexp", hide = true)]
+    _extended_regexp: bool,
+}
+
+/// Reads the command line, also `head -20`.
+pub fn parse() -> Cli {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    let is_head = arguments.get(1).is_some_and(|command| command == "head");
+    let count = |argument: &OsString| argument.to_str()?.strip_prefix('-')?.parse::<usize>().ok();
+    for argument in arguments.iter_mut().skip(2).filter(|_| is_head) {
+        if let Some(count) = count(argument) {
+            *argument = format!("-n{count}").into();
+        }
+    }
+    Cli::parse_from(arguments)
 }
 
 fn at_least(least: usize, text: &str) -> std::result::Result<usize, String> {
@@ -487,7 +514,7 @@ fn call(command: Command, session: &Session) -> Result<Output> {
         Command::Head { file, lines, focus } => {
             head::run(session, &head::Request { path: file, lines: Some(lines), context_focus_question: focus.focus }, &call)
         }
-        Command::Grep { pattern, paths, glob, context, ignore_case, literal, focus } => {
+        Command::Grep { pattern, paths, glob, context, ignore_case, literal, _habits, focus } => {
             let mut paths = paths.into_iter();
             let request = grep::Request {
                 pattern,

@@ -4,13 +4,11 @@ mod cli;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = cli::parse();
     limit_candle(cli.is_quantized());
     share_allocator();
     cli::run(cli)

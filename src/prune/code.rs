@@ -36,6 +36,8 @@ enum Syntax {
     Grammar(Language),
     /// Headings with `#`.
     Markdown,
+    /// Headings in brackets, as in TOML.
+    Sections,
     /// Lines belong to the nearest line before them that is indented less.
     Indentation,
 }
@@ -51,6 +53,7 @@ impl<'a> Code<'a> {
         let syntax = match Language::of(path) {
             Some(language) => Syntax::Grammar(language),
             None if [".md", ".markdown", ".mdx"].iter().any(|end| path.ends_with(end)) => Syntax::Markdown,
+            None if [".toml", ".ini", ".cfg", ".conf"].iter().any(|end| path.ends_with(end)) => Syntax::Sections,
             None => Syntax::Indentation,
         };
         Self { text, first: range.start, range, syntax, tree: OnceLock::new() }
@@ -86,7 +89,9 @@ impl<'a> Code<'a> {
                 0 => usize::MAX,
                 depth => depth,
             },
-            _ => line.len() - line.trim_start().len(),
+            Syntax::Sections if line.starts_with('[') => 0,
+            Syntax::Sections => indent(line) + 1,
+            _ => indent(line),
         };
         let mut out = Vec::with_capacity(self.lines().len());
         for (i, line) in self.lines().iter().enumerate() {
@@ -119,7 +124,8 @@ impl<'a> Code<'a> {
                 let score = |header: &Header| scores[header.rows.start];
                 headers.sort_by(|a, b| a.level.cmp(&b.level).then(score(b).total_cmp(&score(a))));
                 headers.truncate(LONGEST_OUTLINE);
-                headers.iter_mut().for_each(|header| header.rows.end = header.rows.start + 1);
+                let line = |header: &Header| header.name.as_ref().map_or(header.rows.start, |(line, _)| *line); // not that of an annotation
+                headers.iter_mut().for_each(|header| header.rows = line(header)..line(header) + 1);
             }
             if !headers.is_empty() {
                 let mut kept = vec![false; self.lines().len()];
@@ -134,12 +140,26 @@ impl<'a> Code<'a> {
         heads.for_each(|line| kept[*line] = true);
         let surplus: Vec<_> = (0..kept.len()).filter(|i| kept[*i]).skip(LONGEST_OUTLINE).collect();
         surplus.into_iter().for_each(|i| kept[i] = false);
-        if self.syntax == Syntax::Indentation || !kept.contains(&true) {
+        if matches!(self.syntax, Syntax::Indentation | Syntax::Sections) || !kept.contains(&true) {
             let end = kept.len();
             kept[end.saturating_sub(LAST)..].fill(true);
         }
         kept
     }
+}
+
+/// Bytes that a line is indented by.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Python's tracebacks in a log, each with the line after its frames, which says what went wrong.
+fn tracebacks<'a>(lines: &'a [&str]) -> impl Iterator<Item = Range<usize>> + 'a {
+    let begins = |i: &usize| lines[*i].trim_start().starts_with("Traceback (most recent call last)");
+    (0..lines.len()).filter(begins).map(move |start| {
+        let frames = lines[start + 1..].iter().take_while(|line| line.trim().is_empty() || indent(line) > indent(lines[start])).count();
+        start..(start + frames + 2).min(lines.len())
+    })
 }
 
 impl Material for Code<'_> {
@@ -156,6 +176,9 @@ impl Material for Code<'_> {
             structure::complete(tree, &mut all);
             structure::repair(language, tree, self.text, &mut all);
             return kept.copy_from_slice(&all[self.range.clone()]);
+        }
+        for traceback in tracebacks(self.lines()).filter(|lines| kept[lines.clone()].contains(&true)).collect::<Vec<_>>() {
+            (kept[traceback.start], kept[traceback.end - 1]) = (true, true);
         }
         let parents = self.parents();
         for i in (0..kept.len()).rev().filter(|i| kept[*i]).collect::<Vec<_>>() {
@@ -211,5 +234,40 @@ impl Material for Code<'_> {
 
     fn room(&self, most: usize) -> usize {
         render::room(most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn completed(path: &str, lines: &[&str], picked: &[usize]) -> Vec<usize> {
+        let mut kept: Vec<bool> = (0..lines.len()).map(|line| picked.contains(&line)).collect();
+        Code::new(path, lines, 0).complete(&mut kept);
+        (0..lines.len()).filter(|line| kept[*line]).collect()
+    }
+
+    #[test]
+    fn a_traceback_says_what_went_wrong() {
+        let log = [
+            "ok",
+            "Traceback (most recent call last):",
+            "  File \"a.py\", line 3",
+            "    f()",
+            "",
+            "  File \"b.py\"",
+            "KeyError: 'a'",
+            "ok",
+        ];
+        assert_eq!(completed("log.txt", &log, &[3]), [1, 2, 3, 6]);
+        assert_eq!(completed("log.txt", &log, &[0]), [0]);
+        assert_eq!(completed("log.txt", &log[..4], &[1]), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_setting_comes_with_its_section() {
+        let lines = ["name = 1", "[a]", "x = 1", "y = [", "  2,", "]", "[b]", "z = 3"];
+        assert_eq!(completed("Cargo.toml", &lines, &[4]), [1, 3, 4]);
+        assert_eq!(completed("Cargo.toml", &lines, &[0, 7]), [0, 6, 7]);
     }
 }

@@ -353,7 +353,7 @@ mod tests {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let score = |line: usize| match line / 5 {
             20 => 0.9,
-            3 | 30 => 0.1 + 0.001 * line as f32,
+            3 | 30 => 0.1 + 0.0001 * line as f32,
             10 => 0.01,
             _ => 0.0,
         };

@@ -253,11 +253,48 @@ pub fn headers(tree: &Tree) -> Vec<Header> {
 /// The name that a definition gives; in C and C++ it is inside of what says the type.
 fn name_of(definition: Node<'_>) -> Option<Node<'_>> {
     let mut node = definition;
-    while let Some(inner) = node.child_by_field_name("declarator") {
+    while let Some(inner) = if node.kind() == "reference_declarator" { node.named_child(0) } else { node.child_by_field_name("declarator") }
+    {
         node = inner;
     }
     let name = node.child_by_field_name("name").or((node != definition).then_some(node))?;
     (name.start_position().row == name.end_position().row).then_some(name)
+}
+
+/// What a node defines, its lines and its name, where they may be those of what is around it: `export`, `const f = () => {`, `app.use = function`.
+struct Defined<'tree> {
+    /// Has the kind and the body.
+    definition: Node<'tree>,
+    /// Has the lines.
+    around: Node<'tree>,
+    name: Option<Node<'tree>>,
+}
+
+impl<'tree> Defined<'tree> {
+    fn by(node: Node<'tree>) -> Self {
+        let last = node.named_child(node.named_child_count().saturating_sub(1) as u32);
+        let value = |holder: Node<'tree>, value: &str, name: Option<Node<'tree>>| {
+            let definition = holder.child_by_field_name(value)?;
+            Some(Self { definition, around: node, name }).filter(|it| it.is(&["function", "class"]))
+        };
+        let inner = match node.kind() {
+            "decorated_definition" | "export_statement" | "template_declaration" => last.map(Self::by),
+            "lexical_declaration" | "variable_declaration" => last.and_then(|one| value(one, "value", one.child_by_field_name("name"))),
+            "field_definition" | "public_field_definition" => {
+                value(node, "value", node.child_by_field_name("property").or_else(|| node.child_by_field_name("name")))
+            }
+            "expression_statement" => last.filter(|last| last.kind() == "assignment_expression").and_then(|assignment| {
+                let left = assignment.child_by_field_name("left")?;
+                value(assignment, "right", left.child_by_field_name("property").or(Some(left)))
+            }),
+            _ => None,
+        };
+        inner.unwrap_or_else(|| Self { definition: node, around: node, name: name_of(node) })
+    }
+
+    fn is(&self, kinds: &[&str]) -> bool {
+        kinds.iter().any(|kind| self.definition.kind().contains(kind))
+    }
 }
 
 /// `depth`: how far below the root `node` is.
@@ -270,22 +307,46 @@ fn collect_headers(node: Node<'_>, level: usize, depth: usize, found: &mut Vec<H
             collect_headers(child, level, depth + 1, found); // include guards and namespaces' bodies stand for what is in them
             continue;
         }
-        let wrapped = matches!(child.kind(), "decorated_definition" | "export_statement" | "template_declaration");
-        let inner = child.named_child(child.named_child_count().saturating_sub(1) as u32).filter(|_| wrapped);
-        let definition = inner.unwrap_or(child);
-        let named = |words: &[&str]| words.iter().any(|word| definition.kind().contains(word));
-        let (holder, function) = (named(&HOLDERS), named(&FUNCTIONS));
-        if rows(definition).len() == 1 || !(holder || function) {
+        let defined = Defined::by(child);
+        let (holder, function) = (defined.is(&HOLDERS), defined.is(&FUNCTIONS));
+        if rows(defined.around).len() == 1 || !(holder || function) {
             continue;
         }
+        let Defined { definition, around, name } = defined;
         let container = |node: &Node<'_>| Role::of(node.kind()) == Role::Container;
         let body = definition.child_by_field_name("body").or_else(|| definition.named_children(&mut definition.walk()).find(container));
-        let start = definition.start_position().row;
+        let start = around.start_position().row;
         let inside = body.map_or(start + 1, |body| body.start_position().row);
-        let name = name_of(definition).map(|name| (name.start_position().row, name.start_position().column..name.end_position().column));
-        found.push(Header { rows: start..inside.max(start + 1), whole: rows(definition), name, level });
+        let name = name.map(|name| (name.start_position().row, name.start_position().column..name.end_position().column));
+        found.push(Header { rows: start..inside.max(start + 1), whole: rows(around), name, level });
         if let Some(body) = body.filter(|_| holder) {
             collect_headers(body, level + 1, depth + 1, found);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(language: Language, text: &str) -> Vec<String> {
+        let tree = language.parse(text).expect("a tree");
+        let lines: Vec<&str> = text.lines().collect();
+        let name = |header: Header| header.name.map(|(line, bytes)| format!("{} {:?}", &lines[line][bytes], header.whole));
+        headers(&tree).into_iter().filter_map(name).collect()
+    }
+
+    #[test]
+    fn functions_that_are_values_have_the_name_they_are_given() {
+        let text = "export const load = async (id) => {\n  go(id);\n};\napp.use = function (f) {\n  f();\n};\nconst short = (x) => x;\n\
+                    class A {\n  handle = (e) => {\n    go(e);\n  };\n}\n";
+        let wanted = ["load 0..3", "use 3..6", "A 7..12", "handle 8..11"];
+        assert_eq!(names(Language::JavaScript, text), wanted);
+        assert_eq!(names(Language::TypeScript, text), wanted);
+    }
+
+    #[test]
+    fn what_a_function_returns_is_no_part_of_its_name() {
+        assert_eq!(names(Language::Cpp, "string_t& get_string()\n{\n  return s;\n}\n"), ["get_string 0..4"]);
     }
 }

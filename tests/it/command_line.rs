@@ -43,6 +43,16 @@ fn a_pipe_is_pruned() {
 }
 
 #[test]
+fn what_people_type_from_habit_is_understood() {
+    let here = Path::new(REPOSITORY);
+    let same = |typed: &[&str], meant: &[&str]| assert_eq!(codeskim(here, typed).stdout, codeskim(here, meant).stdout, "{typed:?}");
+    same(&["grep", "-rn", "use std", "src/eval"], &["grep", "use std", "src/eval"]);
+    same(&["head", "-3", "Cargo.toml"], &["head", "-n", "3", "Cargo.toml"]);
+    same(&["read", "Cargo.toml", "--question", QUESTION], &["read", "Cargo.toml", "--focus", QUESTION]);
+    assert_eq!(codeskim(here, &["head", "-3", "Cargo.toml"]).stdout.lines().count(), 3);
+}
+
+#[test]
 fn exit_statuses_are_those_of_grep() {
     let here = Path::new(REPOSITORY);
     assert_eq!(codeskim(here, &["grep", "name = \"codeskim\"", "Cargo.toml"]).status, 0);

@@ -29,7 +29,7 @@ const UNLIKELY: f32 = 0.3;
 pub struct Cut {
     /// All lines with this score.
     pub enough: f32,
-    /// In a long text also the best of those with this one, until there are [`FEW`].
+    /// In a long text also the best of those with this one, until they are few no longer.
     pub likely: f32,
 }
 

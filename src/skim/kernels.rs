@@ -1,10 +1,10 @@
-//! Arithmetic that candle does one number at a time, on vectors and in place: softmax, SwiGLU, and what is done to each row.
+//! Arithmetic that candle does one number at a time or not at all, on vectors and in place: softmax, SwiGLU, and what is done to each row.
 //!
 //! Every pair of lines costs the embedded skimmer one exponential a head and block, 13 million of them for 800 lines; the same goes for
 //! every pair of tokens in a larger model. The standard library computes them one at a time; the one here is plain arithmetic, which the
 //! compiler turns into vector instructions.
 
-use candle_core::{CpuStorage, CustomOp1, Device, InplaceOp1, InplaceOp2, Layout, Result, Shape, Tensor, bail};
+use candle_core::{CpuStorage, CustomOp1, Device, InplaceOp1, Layout, Result, Shape, Tensor, bail};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -14,6 +14,16 @@ const LANES: usize = 16;
 const TASK: usize = 1 << 16;
 /// Added to a row's variance, as in the trainer.
 const EPSILON: f32 = 1e-5;
+/// The largest number of a row becomes this.
+const LARGEST: f32 = 127.0;
+/// The largest of a column becomes this: two products of a byte with it fit 16 bits, in which processors without a better instruction add them.
+const LARGEST_OF_COLUMN: f32 = 63.0;
+/// What is no larger counts as 0.
+const SMALLEST: f32 = 1e-30;
+/// What stands for 0 in a rounded row.
+pub const ZERO: u8 = 128;
+/// Adding this to a float rounds it to an integer, which then is in the low bits.
+const ROUND: f32 = 12_582_912.0;
 
 /// Softmax over the last dimension of (H, n, M).
 pub enum Softmax<'a> {
@@ -44,20 +54,6 @@ pub struct Norm {
     pub weight: Vec<f32>,
     /// D numbers.
     pub bias: Vec<f32>,
-}
-
-/// Adds a bias to each row of (n, D).
-pub struct AddBias<'a> {
-    /// D numbers.
-    pub bias: &'a [f32],
-    /// Nothing below 0 is left.
-    pub rectified: bool,
-}
-
-/// Adds (n, D), and a bias to each row, to (n, D).
-pub struct AddRows<'a> {
-    /// D numbers.
-    pub bias: &'a [f32],
 }
 
 impl Causal {
@@ -100,13 +96,35 @@ struct Normalised<'a> {
     norm: &'a Norm,
 }
 
-/// [`AddBias`] or [`AddRows`] of some rows.
+/// [`add_rows`]
 struct Added<'a> {
     to: &'a mut [f32],
-    /// As many numbers, or none.
     rows: &'a [f32],
     bias: &'a [f32],
-    rectified: bool,
+    least: f32,
+}
+
+/// [`add_sums`]
+struct Rescaled<'a> {
+    to: &'a mut [f32],
+    sums: &'a [i32],
+    row_steps: &'a [f32],
+    column_steps: &'a [f32],
+    bias: &'a [f32],
+    least: f32,
+}
+
+/// [`round_rows`]
+struct Rounded<'a> {
+    rows: &'a [f32],
+    width: usize,
+    out: &'a mut [u8],
+}
+
+/// [`round_columns`]
+struct RoundedColumns<'a> {
+    matrix: &'a [f32],
+    columns: usize,
 }
 
 impl<S: Fn(usize) -> usize> WithSimd for Rows<'_, S> {
@@ -164,18 +182,98 @@ impl WithSimd for Added<'_> {
     #[inline(always)]
     fn with_simd<V: Simd>(self, _: V) {
         let width = self.bias.len();
-        let rows = self.rows.chunks_exact(width).map(Some).chain(std::iter::repeat(None));
-        let least = if self.rectified { 0.0 } else { f32::NEG_INFINITY };
-        for (to, row) in self.to.chunks_exact_mut(width).zip(rows) {
-            for (to, x) in to.iter_mut().zip(row.unwrap_or_default()) {
-                *to += x;
-            }
-            for (to, bias) in to.iter_mut().zip(self.bias) {
-                let sum = *to + bias;
-                *to = if sum > least { sum } else { least };
+        for (to, row) in self.to.chunks_exact_mut(width).zip(self.rows.chunks_exact(width)) {
+            for ((to, x), bias) in to.iter_mut().zip(row).zip(self.bias) {
+                *to = at_least(self.least, *to + x + bias);
             }
         }
     }
+}
+
+impl WithSimd for Rescaled<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<V: Simd>(self, _: V) {
+        let width = self.bias.len();
+        for ((to, sums), row_step) in self.to.chunks_exact_mut(width).zip(self.sums.chunks_exact(width)).zip(self.row_steps) {
+            for (((to, sum), step), bias) in to.iter_mut().zip(sums).zip(self.column_steps).zip(self.bias) {
+                *to = at_least(self.least, *to + *sum as f32 * (row_step * step) + bias);
+            }
+        }
+    }
+}
+
+impl WithSimd for Rounded<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn with_simd<V: Simd>(self, _: V) -> Vec<f32> {
+        let rows = self.rows.chunks_exact(self.width).zip(self.out.chunks_exact_mut(self.width));
+        let mut steps = Vec::with_capacity(rows.len());
+        for (row, out) in rows {
+            let largest = reduce(row, SMALLEST, |a, b| if a > b.abs() { a } else { b.abs() });
+            let scale = LARGEST / largest;
+            for (out, x) in out.iter_mut().zip(row) {
+                *out = (x * scale + (ROUND + f32::from(ZERO))).to_bits() as u8;
+            }
+            steps.push(largest / LARGEST);
+        }
+        steps
+    }
+}
+
+impl WithSimd for RoundedColumns<'_> {
+    type Output = (Vec<i8>, Vec<f32>);
+
+    #[inline(always)]
+    fn with_simd<V: Simd>(self, _: V) -> Self::Output {
+        let mut steps = vec![SMALLEST; self.columns];
+        for row in self.matrix.chunks_exact(self.columns) {
+            for (largest, x) in steps.iter_mut().zip(row) {
+                *largest = if *largest > x.abs() { *largest } else { x.abs() };
+            }
+        }
+        steps.iter_mut().for_each(|largest| *largest /= LARGEST_OF_COLUMN);
+        let scales: Vec<f32> = steps.iter().map(|step| 1.0 / step).collect();
+        let mut out = vec![0; self.matrix.len()];
+        for (out, row) in out.chunks_exact_mut(self.columns).zip(self.matrix.chunks_exact(self.columns)) {
+            for ((out, x), scale) in out.iter_mut().zip(row).zip(&scales) {
+                *out = (x * scale + ROUND).to_bits() as i8;
+            }
+        }
+        (out, steps)
+    }
+}
+
+#[inline(always)]
+fn at_least(least: f32, x: f32) -> f32 {
+    if x > least { x } else { least }
+}
+
+/// Below nothing, or below 0.
+fn least(rectified: bool) -> f32 {
+    if rectified { 0.0 } else { f32::NEG_INFINITY }
+}
+
+/// Adds (n, D), and a bias of D numbers to each row, to (n, D). Nothing below 0 is left where it is `rectified`.
+pub fn add_rows(to: &mut [f32], rows: &[f32], bias: &[f32], rectified: bool) {
+    Arch::new().dispatch(Added { to, rows, bias, least: least(rectified) });
+}
+
+/// The same for sums of products of rounded numbers, which are worth the product of their row's and their column's step.
+pub fn add_sums(to: &mut [f32], sums: &[i32], row_steps: &[f32], column_steps: &[f32], bias: &[f32], rectified: bool) {
+    Arch::new().dispatch(Rescaled { to, sums, row_steps, column_steps, bias, least: least(rectified) });
+}
+
+/// Each row of (n, width) as whole steps, written with [`ZERO`] added. Gives what a step is worth in each row.
+pub fn round_rows(rows: &[f32], width: usize, out: &mut [u8]) -> Vec<f32> {
+    Arch::new().dispatch(Rounded { rows, width, out })
+}
+
+/// Each column of (n, columns) as whole steps, and what a step is worth in each.
+pub fn round_columns(matrix: &[f32], columns: usize) -> (Vec<i8>, Vec<f32>) {
+    Arch::new().dispatch(RoundedColumns { matrix, columns })
 }
 
 impl CustomOp1 for Norm {
@@ -191,29 +289,6 @@ impl CustomOp1 for Norm {
     }
 }
 
-impl InplaceOp1 for AddBias<'_> {
-    fn name(&self) -> &'static str {
-        "add-bias"
-    }
-
-    fn cpu_fwd(&self, to: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        Arch::new().dispatch(Added { to: numbers_mut(to, layout)?, rows: &[], bias: self.bias, rectified: self.rectified });
-        Ok(())
-    }
-}
-
-impl InplaceOp2 for AddRows<'_> {
-    fn name(&self) -> &'static str {
-        "add-rows"
-    }
-
-    fn cpu_fwd(&self, to: &mut CpuStorage, layout: &Layout, rows: &CpuStorage, rows_layout: &Layout) -> Result<()> {
-        let rows = numbers(rows, rows_layout)?;
-        Arch::new().dispatch(Added { to: numbers_mut(to, layout)?, rows, bias: self.bias, rectified: false });
-        Ok(())
-    }
-}
-
 /// The numbers of a contiguous f32 tensor.
 pub fn numbers<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
     match (storage, layout.contiguous_offsets()) {
@@ -223,7 +298,7 @@ pub fn numbers<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]
 }
 
 /// The same, to be changed.
-fn numbers_mut<'a>(storage: &'a mut CpuStorage, layout: &Layout) -> Result<&'a mut [f32]> {
+pub fn numbers_mut<'a>(storage: &'a mut CpuStorage, layout: &Layout) -> Result<&'a mut [f32]> {
     match (storage, layout.contiguous_offsets()) {
         (CpuStorage::F32(numbers), Some((from, to))) => Ok(&mut numbers[from..to]),
         _ => bail!("a contiguous f32 tensor is needed"),
@@ -304,8 +379,6 @@ fn reduce(row: &[f32], start: f32, join: impl Fn(f32, f32) -> f32 + Copy) -> f32
 /// e^x for x <= 0, within 4e-7 of its value: 2^k e^r with |r| <= ln 2 / 2, and Taylor's series for e^r. Below -87 it stays at e^-87.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
-    /// Adding this rounds to an integer, which then is in the low bits.
-    const ROUND: f32 = 12_582_912.0;
     const LN_2_HIGH: f32 = 0.693_359_4;
     const LN_2_LOW: f32 = -2.121_944_4e-4;
     let x = if x > -87.0 { x } else { -87.0 };
@@ -360,13 +433,34 @@ mod tests {
         let wanted = candle_nn::ops::layer_norm(&tensor(&x, n), &line(&weight), &line(&bias), EPSILON).expect("rows");
         let got = tensor(&x, n).apply_op1_no_bwd(&Norm { weight, bias: bias.clone() }).expect("rows");
         assert!(far(got, wanted) < 1e-5);
-        let sum = tensor(&x, n).broadcast_add(&line(&bias)).expect("a sum");
-        let got = tensor(&x, n);
-        got.inplace_op1(&AddBias { bias: &bias, rectified: true }).expect("a sum");
-        assert!(far(got, sum.relu().expect("no less than 0")) < 1e-6);
-        let got = tensor(&x, n);
-        got.inplace_op2(&tensor(&y, n), &AddRows { bias: &bias }).expect("a sum");
-        assert!(far(got, (sum + tensor(&y, n)).expect("a sum")) < 1e-5);
+        let sum = (tensor(&x, n).broadcast_add(&line(&bias)).expect("a sum") + tensor(&y, n)).expect("a sum");
+        for (rectified, wanted) in [(false, sum.clone()), (true, sum.relu().expect("no less than 0"))] {
+            let mut got = x.clone();
+            add_rows(&mut got, &y, &bias, rectified);
+            assert!(far(tensor(&got, n), wanted) < 1e-5);
+        }
+    }
+
+    #[test]
+    fn rounded_rows_are_within_half_a_step() {
+        let (n, width) = (5, 37);
+        let rows: Vec<f32> = (0..n * width).map(|i| ((i * 37) % 101) as f32 / 7.0 - 6.0).chain(std::iter::repeat_n(0.0, width)).collect();
+        let mut out = vec![0; rows.len()];
+        let steps = round_rows(&rows, width, &mut out);
+        for ((row, out), step) in rows.chunks_exact(width).zip(out.chunks_exact(width)).zip(steps) {
+            let near = |(x, byte): (&f32, &u8)| (x - (f32::from(*byte) - f32::from(ZERO)) * step).abs() <= 0.501 * step;
+            assert!(row.iter().zip(out).all(near), "{row:?} {out:?}");
+        }
+    }
+
+    #[test]
+    fn rounded_columns_are_within_half_a_step() {
+        let (n, columns) = (37, 5);
+        let matrix: Vec<f32> = (0..n * columns).map(|i| if i % columns == 0 { 0.0 } else { ((i * 37) % 101) as f32 / 7.0 - 6.0 }).collect();
+        let (out, steps) = round_columns(&matrix, columns);
+        for ((x, byte), step) in matrix.iter().zip(&out).zip(steps.iter().cycle()) {
+            assert!((x - f32::from(*byte) * step).abs() <= 0.501 * step && byte.abs() <= 63, "{x} {byte} {step}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use super::Config;
 use super::bias::Neighbours;
+use super::product::{Matrix, Precision};
 use super::text::{Document, FEATURES, LEXICAL};
 use crate::skim::kernels::numbers;
 
@@ -37,7 +38,7 @@ pub struct Encoder {
     conv: Convolution,
     conv2: Convolution,
     /// (d, d): both sides of a comparison go through it.
-    matching: Tensor,
+    matching: Matrix,
     /// d weights, then those of the two idf inputs, then the bias.
     match_weight: Vec<f32>,
     /// d weights, then that of idf, then the bias.
@@ -47,7 +48,7 @@ pub struct Encoder {
 /// Mixes each subtoken with its neighbours on the line.
 struct Convolution {
     /// (d, 3d): the parts that read the subtoken before, at and after, side by side.
-    weight: Tensor,
+    weight: Matrix,
     bias: Vec<f32>,
 }
 
@@ -70,7 +71,7 @@ struct Sequence {
 
 impl Encoder {
     /// Reads `encoder`, `idf`, `match`, `match_weight` and `pool`.
-    pub fn new(config: &Config, vb: &VarBuilder) -> Result<Self> {
+    pub fn new(config: &Config, vb: &VarBuilder, precision: Precision) -> Result<Self> {
         let d = config.embedding;
         let inner = vb.pp("encoder");
         let table = inner.get_with_hints_dtype((config.vocabulary_size, d), "embedding.weight", Default::default(), DType::F16)?;
@@ -83,9 +84,9 @@ impl Encoder {
             d,
             embedding: table.flatten_all()?.to_vec1()?,
             idf: vb.get(config.vocabulary_size, "idf")?.to_vec1()?,
-            conv: Convolution::new(d, &inner.pp("conv"))?,
-            conv2: Convolution::new(d, &inner.pp("conv2"))?,
-            matching: vb.get((d, d), "match.weight")?.t()?.contiguous()?,
+            conv: Convolution::new(d, &inner.pp("conv"), precision)?,
+            conv2: Convolution::new(d, &inner.pp("conv2"), precision)?,
+            matching: Matrix::new(&vb.get((d, d), "match.weight")?.t()?, precision)?,
             match_weight: flat("match_weight", d + 2)?,
             pool: flat("pool", d + 1)?,
         })
@@ -187,10 +188,10 @@ impl Encoder {
 }
 
 impl Convolution {
-    fn new(d: usize, vb: &VarBuilder) -> Result<Self> {
+    fn new(d: usize, vb: &VarBuilder, precision: Precision) -> Result<Self> {
         let weight = vb.get((d, 3 * d), "weight")?;
         let parts: Vec<_> = (0..3).map(|i| weight.narrow(1, i * d, d)?.t()).collect::<Result<_>>()?;
-        Ok(Self { weight: Tensor::cat(&parts, 1)?.contiguous()?, bias: vb.get(d, "bias")?.to_vec1()? })
+        Ok(Self { weight: Matrix::new(&Tensor::cat(&parts, 1)?, precision)?, bias: vb.get(d, "bias")?.to_vec1()? })
     }
 
     /// Each subtoken's vector plus a rectified mix of it and its neighbours on the line. `row` says where in `vectors`, and in their
@@ -251,26 +252,33 @@ fn add(to: &mut [f32], vector: &[f32]) {
     to.iter_mut().zip(vector).for_each(|(to, value)| *to += value);
 }
 
-/// (rows, k) times (k, columns), flat.
-fn product(rows: &[f32], weight: &Tensor) -> Result<Vec<f32>> {
-    let (width, columns) = weight.dims2()?;
-    let n = rows.len() / width;
-    let size = n.div_ceil(rayon::current_num_threads()).max(4 * TASK);
-    let mut out = vec![0.0; n * columns];
-    out.par_chunks_mut(size * columns).zip(rows.par_chunks(size * width)).try_for_each(|(out, part)| {
-        let product = Tensor::from_slice(part, (part.len() / width, width), &Device::Cpu)?.matmul(weight)?;
-        let (storage, layout) = product.storage_and_layout();
-        let Storage::Cpu(storage) = &*storage else { bail!("the product is not on the CPU") };
-        out.copy_from_slice(numbers(storage, layout)?);
-        Ok(())
-    })?;
-    Ok(out)
+/// (rows, width) times (width, columns), flat.
+fn product(rows: &[f32], weight: &Matrix) -> Result<Vec<f32>> {
+    let (width, columns) = (weight.width(), weight.columns());
+    let none = vec![0.0; columns];
+    side_by_side(rows, width, columns, |out, part| weight.add(out, part, &none, false))
 }
 
 /// Cosines of (rows, d) with (Q, d): rows x Q, flat.
 fn similarity(rows: &[f32], question: &[f32], d: usize) -> Result<Vec<f32>> {
-    let question = Tensor::from_vec(unit(question, d), (question.len() / d, d), &Device::Cpu)?;
-    product(&unit(rows, d), &question.t()?)
+    let q = question.len() / d;
+    let question = Tensor::from_vec(unit(question, d), (q, d), &Device::Cpu)?;
+    side_by_side(&unit(rows, d), d, q, |out, part| {
+        let product = Tensor::from_slice(part, (part.len() / d, d), &Device::Cpu)?.matmul(&question.t()?)?;
+        let (storage, layout) = product.storage_and_layout();
+        let Storage::Cpu(storage) = &*storage else { bail!("the product is not on the CPU") };
+        out.copy_from_slice(numbers(storage, layout)?);
+        Ok(())
+    })
+}
+
+/// (rows, columns) from (rows, width), a part of the rows on each processor.
+fn side_by_side(rows: &[f32], width: usize, columns: usize, part: impl Fn(&mut [f32], &[f32]) -> Result<()> + Sync) -> Result<Vec<f32>> {
+    let n = rows.len() / width;
+    let size = n.div_ceil(rayon::current_num_threads()).max(4 * TASK);
+    let mut out = vec![0.0; n * columns];
+    out.par_chunks_mut(size * columns).zip(rows.par_chunks(size * width)).try_for_each(|(out, rows)| part(out, rows))?;
+    Ok(out)
 }
 
 /// Cosines of the question's mean vector with that of each line and its neighbours, for each width of [`NEIGHBOURS`].

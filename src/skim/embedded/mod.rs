@@ -8,6 +8,7 @@ pub mod bias;
 pub mod crf;
 pub mod encoder;
 pub mod model;
+pub mod product;
 pub mod refine;
 pub mod text;
 pub mod tree;
@@ -22,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use self::crf::Crf;
 use self::encoder::Encoder;
 use self::model::LineModel;
+use self::product::Precision;
 use self::refine::Refiner;
 use self::text::{Document, Vocabulary};
 use super::{LineScores, SkimError, Skimmer, Thresholds};
@@ -55,6 +57,7 @@ pub struct Config {
 /// The embedded skimmer. Cheap to create; the model loads at its first use, or at `warm_up`.
 #[derive(Default)]
 pub struct Embedded {
+    precision: Precision,
     loaded: OnceLock<Result<Loaded, String>>,
 }
 
@@ -83,6 +86,11 @@ pub struct Raw {
 }
 
 impl Embedded {
+    /// One that computes every product in 32 bits: the trainer's own arithmetic, and slower.
+    pub fn exact() -> Self {
+        Self { precision: Precision::Exact, ..Self::default() }
+    }
+
     /// Log-odds of the lines, windows joined.
     ///
     /// # Errors
@@ -122,7 +130,7 @@ impl Embedded {
     }
 
     fn loaded(&self) -> Result<&Loaded, SkimError> {
-        let loaded = self.loaded.get_or_init(|| Loaded::new().map_err(|error| error.to_string()));
+        let loaded = self.loaded.get_or_init(|| Loaded::new(self.precision).map_err(|error| error.to_string()));
         loaded.as_ref().map_err(|error| SkimError::Model(candle_core::Error::Msg(error.clone())))
     }
 }
@@ -151,7 +159,7 @@ impl Skimmer for Embedded {
 }
 
 impl Loaded {
-    fn new() -> candle_core::Result<Self> {
+    fn new(precision: Precision) -> candle_core::Result<Self> {
         let config: Config = serde_json::from_str(CONFIG).map_err(candle_core::Error::wrap)?;
         let vb = VarBuilder::from_slice_safetensors(WEIGHTS, DType::F32, &Device::Cpu)?;
         let vocabulary = vocabulary();
@@ -160,8 +168,8 @@ impl Loaded {
         }
         Ok(Self {
             vocabulary,
-            encoder: Encoder::new(&config, &vb)?,
-            model: LineModel::new(&config, &vb)?,
+            encoder: Encoder::new(&config, &vb, precision)?,
+            model: LineModel::new(&config, &vb, precision)?,
             crf: Crf::new(&vb)?,
             refiner: Refiner::new(&vb)?,
             thresholds: config.thresholds,

@@ -2,24 +2,30 @@
 //!
 //! Names and arithmetic are those of `training/model.py`. Shapes: N lines, Q question subtokens, D line width, H heads.
 
-use candle_core::{Result, Tensor};
+use candle_core::{CpuStorage, CustomOp1, Device, InplaceOp2, Layout, Result, Shape, Tensor};
 use candle_nn::VarBuilder;
 use rayon::prelude::*;
 
 use super::Config;
 use super::bias::Bias;
 use super::encoder::{Encoded, Encoder};
+use super::product::{Matrix, Precision};
 use super::text::QUESTION_TOKENS;
-use crate::skim::kernels::{AddBias, AddRows, Norm, Softmax};
+use crate::skim::kernels::{Norm, Softmax, numbers, numbers_mut};
 
 /// Rows that are worth a task of their own.
 const SMALLEST_PART: usize = 48;
 
-/// An affine map. Its weight is stored (in, out), the order in which the product reads it: the other way round, a quarter of the time of a
-/// short text went into reordering it at every call.
+/// An affine map.
 struct Linear {
-    weight: Tensor,
+    weight: Matrix,
     bias: Vec<f32>,
+}
+
+/// The map of a tensor, without what is below 0 where it is `rectified`.
+struct Map<'a> {
+    linear: &'a Linear,
+    rectified: bool,
 }
 
 /// One pre-norm block: attention over lines, attention from lines to the question, feed-forward.
@@ -51,55 +57,76 @@ pub struct LineModel {
 }
 
 impl Linear {
-    fn new(width_in: usize, width_out: usize, vb: VarBuilder) -> Result<Self> {
-        Ok(Self { weight: vb.get((width_in, width_out), "weight")?, bias: vb.get(width_out, "bias")?.to_vec1()? })
+    fn new(width_in: usize, width_out: usize, vb: VarBuilder, precision: Precision) -> Result<Self> {
+        Self::scaled(width_in, width_out, vb, precision, 0, 1.0)
     }
 
-    /// The same map with its first `columns` results times `scale`.
-    fn scaled(self, columns: usize, scale: f32) -> Result<Self> {
-        let factor = |i: usize| if i < columns { scale } else { 1.0 };
-        let factors = Tensor::from_iter((0..self.bias.len()).map(factor), self.weight.device())?;
-        let bias = self.bias.iter().enumerate().map(|(i, bias)| bias * factor(i)).collect();
-        Ok(Self { weight: self.weight.broadcast_mul(&factors)?, bias })
+    /// With the first `columns` results times `scale`.
+    fn scaled(width_in: usize, width_out: usize, vb: VarBuilder, precision: Precision, columns: usize, scale: f32) -> Result<Self> {
+        let factors: Vec<f32> = (0..width_out).map(|i| if i < columns { scale } else { 1.0 }).collect();
+        let factors = Tensor::from_vec(factors, width_out, &Device::Cpu)?;
+        let weight = vb.get((width_in, width_out), "weight")?.broadcast_mul(&factors)?;
+        Ok(Self { weight: Matrix::new(&weight, precision)?, bias: (vb.get(width_out, "bias")? * factors)?.to_vec1()? })
     }
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        self.map(x, false)
+        x.apply_op1_no_bwd(&Map { linear: self, rectified: false })
     }
 
     /// The map without what is below 0.
     fn rectified(&self, x: &Tensor) -> Result<Tensor> {
-        self.map(x, true)
-    }
-
-    fn map(&self, x: &Tensor, rectified: bool) -> Result<Tensor> {
-        let out = x.matmul(&self.weight)?;
-        out.inplace_op1(&AddBias { bias: &self.bias, rectified })?;
-        Ok(out)
+        x.apply_op1_no_bwd(&Map { linear: self, rectified: true })
     }
 
     /// Adds the map of `x` to what is in `to`.
     fn add_to(&self, to: &Tensor, x: &Tensor) -> Result<()> {
-        to.inplace_op2(&x.matmul(&self.weight)?, &AddRows { bias: &self.bias })
+        to.inplace_op2(x, self)
+    }
+}
+
+impl CustomOp1 for Map<'_> {
+    fn name(&self) -> &'static str {
+        "map"
+    }
+
+    fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let Self { linear: Linear { weight, bias }, rectified } = self;
+        let x = numbers(x, layout)?;
+        let n = x.len() / weight.width();
+        let mut out = vec![0.0; n * weight.columns()];
+        weight.add(&mut out, x, bias, *rectified)?;
+        Ok((CpuStorage::F32(out), (n, weight.columns()).into()))
+    }
+}
+
+impl InplaceOp2 for Linear {
+    fn name(&self) -> &'static str {
+        "add-map"
+    }
+
+    fn cpu_fwd(&self, to: &mut CpuStorage, to_layout: &Layout, x: &CpuStorage, layout: &Layout) -> Result<()> {
+        self.weight.add(numbers_mut(to, to_layout)?, numbers(x, layout)?, &self.bias, false)
     }
 }
 
 impl Block {
-    fn new(width: usize, heads: usize, vb: VarBuilder) -> Result<Self> {
+    fn new(width: usize, heads: usize, vb: VarBuilder, precision: Precision) -> Result<Self> {
         let norm = |name| load_norm(width, &vb.pp(name));
+        let map = |from, to, name| Linear::new(from, to, vb.pp(name), precision);
         let scale = 1.0 / ((width / heads) as f32).sqrt(); // of the queries, here and not at every call
+        let queries = |to, name| Linear::scaled(width, to, vb.pp(name), precision, width, scale);
         Ok(Self {
             heads,
             norm1: norm("norm1")?,
-            qkv: Linear::new(width, 3 * width, vb.pp("qkv"))?.scaled(width, scale)?,
-            out: Linear::new(width, width, vb.pp("out"))?,
+            qkv: queries(3 * width, "qkv")?,
+            out: map(width, width, "out")?,
             norm2: norm("norm2")?,
-            cross_q: Linear::new(width, width, vb.pp("cross_q"))?.scaled(width, scale)?,
-            cross_kv: Linear::new(width, 2 * width, vb.pp("cross_kv"))?,
-            cross_out: Linear::new(width, width, vb.pp("cross_out"))?,
+            cross_q: queries(width, "cross_q")?,
+            cross_kv: map(width, 2 * width, "cross_kv")?,
+            cross_out: map(width, width, "cross_out")?,
             norm3: norm("norm3")?,
-            up: Linear::new(width, 3 * width, vb.pp("up"))?,
-            down: Linear::new(3 * width, width, vb.pp("down"))?,
+            up: map(width, 3 * width, "up")?,
+            down: map(3 * width, width, "down")?,
         })
     }
 
@@ -142,20 +169,20 @@ fn load_norm(width: usize, vb: &VarBuilder) -> Result<Norm> {
 
 impl LineModel {
     /// Reads everything that [`Encoder`] does not.
-    pub fn new(config: &Config, vb: &VarBuilder) -> Result<Self> {
+    pub fn new(config: &Config, vb: &VarBuilder, precision: Precision) -> Result<Self> {
         let (width, heads) = (config.width, config.heads);
         if width % heads != 0 {
             candle_core::bail!("width {width} cannot be divided among {heads} heads");
         }
         Ok(Self {
-            input: Linear::new(Encoder::output_width(config.embedding), width, vb.pp("input"))?,
-            question: Linear::new(config.embedding, width, vb.pp("question"))?,
+            input: Linear::new(Encoder::output_width(config.embedding), width, vb.pp("input"), precision)?,
+            question: Linear::new(config.embedding, width, vb.pp("question"), precision)?,
             position: vb.get((QUESTION_TOKENS, width), "position")?,
-            blocks: (0..config.layers).map(|i| Block::new(width, heads, vb.pp("blocks").pp(i))).collect::<Result<_>>()?,
+            blocks: (0..config.layers).map(|i| Block::new(width, heads, vb.pp("blocks").pp(i), precision)).collect::<Result<_>>()?,
             bias: Bias::new(heads, vb)?,
             norm: load_norm(width, &vb.pp("norm"))?,
-            emission: Linear::new(width, 1, vb.pp("emission"))?,
-            answer: Linear::new(2 * width, 1, vb.pp("answer"))?,
+            emission: Linear::new(width, 1, vb.pp("emission"), Precision::Exact)?,
+            answer: Linear::new(2 * width, 1, vb.pp("answer"), Precision::Exact)?,
         })
     }
 

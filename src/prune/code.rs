@@ -8,7 +8,7 @@ use tree_sitter::Tree;
 use super::language::Language;
 use super::select::is_structural;
 use super::structure::Header;
-use super::{Definition, FocusQuestion, Material, Pointer, render, structure};
+use super::{Definition, FocusQuestion, Material, Pointer, indent, render, structure};
 use crate::skim::{LineScores, best_first};
 
 /// Lines of an outline, at most.
@@ -146,11 +146,6 @@ impl<'a> Code<'a> {
         }
         kept
     }
-}
-
-/// Bytes that a line is indented by.
-fn indent(line: &str) -> usize {
-    line.len() - line.trim_start().len()
 }
 
 /// Python's tracebacks in a log, each with the line after its frames, which says what went wrong.

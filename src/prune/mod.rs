@@ -120,6 +120,11 @@ pub fn pieces(kept: &[bool]) -> Vec<Piece> {
         .collect()
 }
 
+/// Bytes that a line is indented by.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
 /// The left-out stretches alone.
 pub fn gaps(kept: &[bool]) -> Vec<Range<usize>> {
     pieces(kept).into_iter().filter_map(|piece| if let Piece::Gap(gap) = piece { Some(gap) } else { None }).collect()

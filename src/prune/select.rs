@@ -8,7 +8,7 @@ use crate::skim::{LineScores, best_first};
 /// Lines picked at least, when the text answers but fewer lines reach the threshold: an answer is never empty, nor a lone header.
 const FALLBACK: usize = 5;
 /// Fewer lines are few in a long text, where scores are lower: with the threshold of short ones, one view in twenty of a file misses the answer
-/// altogether, with so many lines one in twenty-six, and of tokens it saves one or two in a hundred less (`training/LOG.md`).
+/// altogether, with so many lines one in twenty-six, and of a hundred tokens of long files it saves one to three less (`training/LOG.md`).
 const FEW: usize = 40;
 /// A text is long in which these are no more than one line in so many.
 const FEW_IN: usize = 20;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Tree};
 
 use super::language::{Language, Role, each_node};
-use super::{Piece, gaps, pieces};
+use super::{Piece, gaps, indent, pieces};
 
 /// A literal or text of so many lines is kept whole when any of its lines is.
 const SHORT: usize = 8;
@@ -182,8 +182,7 @@ impl Placeheld {
                 Piece::Gap(gap) => {
                     let first = gap.clone().find(|i| !lines[*i].trim().is_empty());
                     if let Some(first) = first.filter(|row| statements.begins_at(*row)) {
-                        let indent = lines[first].len() - lines[first].trim_start().len();
-                        text.push_str(&lines[first][..indent]);
+                        text.push_str(&lines[first][..indent(lines[first])]);
                         text.push_str("...");
                     }
                     text.push('\n');
@@ -250,8 +249,11 @@ pub fn headers(tree: &Tree) -> Vec<Header> {
     found
 }
 
-/// The name that a definition gives; in C and C++ it is inside of what says the type.
+/// The name that a definition gives; in C and C++ it is inside of what says the type, and that of a test is what its macro is given last.
 fn name_of(definition: Node<'_>) -> Option<Node<'_>> {
+    if let Some(test) = name_of_test(definition) {
+        return Some(test);
+    }
     let mut node = definition;
     while let Some(inner) = if node.kind() == "reference_declarator" { node.named_child(0) } else { node.child_by_field_name("declarator") }
     {
@@ -259,6 +261,19 @@ fn name_of(definition: Node<'_>) -> Option<Node<'_>> {
     }
     let name = node.child_by_field_name("name").or((node != definition).then_some(node))?;
     (name.start_position().row == name.end_position().row).then_some(name)
+}
+
+/// The `Name` of `TEST_F(Suite, Name) {`, which to the grammar is a function that returns nothing, outside of any class, with nameless parameters.
+fn name_of_test(definition: Node<'_>) -> Option<Node<'_>> {
+    let outside = definition.parent().is_none_or(|parent| parent.kind() != "field_declaration_list");
+    if definition.kind() != "function_definition" || definition.child_by_field_name("type").is_some() || !outside {
+        return None;
+    }
+    let macro_call = definition.child_by_field_name("declarator").filter(|it| it.kind() == "function_declarator")?;
+    macro_call.child_by_field_name("declarator").filter(|name| name.kind() == "identifier")?;
+    let given = macro_call.child_by_field_name("parameters")?;
+    let last = given.named_child(1).filter(|_| given.named_child_count() == 2)?;
+    last.child_by_field_name("type").filter(|name| name.byte_range() == last.byte_range())
 }
 
 /// What a node defines, its lines and its name, where they may be those of what is around it: `export`, `const f = () => {`, `app.use = function`.
@@ -343,6 +358,12 @@ mod tests {
         let wanted = ["load 0..3", "use 3..6", "A 7..12", "handle 8..11"];
         assert_eq!(names(Language::JavaScript, text), wanted);
         assert_eq!(names(Language::TypeScript, text), wanted);
+    }
+
+    #[test]
+    fn a_test_has_the_name_that_its_macro_is_given() {
+        let text = "TEST_F(Parser, Empty) {\n  go();\n}\nclass A {\n  A(B, C) {\n    go();\n  }\n};\nvoid f(B, C) {\n  go();\n}\n";
+        assert_eq!(names(Language::Cpp, text), ["Empty 0..3", "A 3..8", "A 4..7", "f 8..11"]);
     }
 
     #[test]

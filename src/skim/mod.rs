@@ -89,7 +89,7 @@ pub enum SkimError {
     #[error("the model gave no usable scores")]
     Unusable,
     /// More lines than can be scored while somebody waits.
-    #[error("{lines} lines are too many to skim, ask for {most} at most")]
+    #[error("{lines} lines are too many to skim, ask for a range of {most} at most")]
     TooLong {
         /// Lines of the text.
         lines: usize,

@@ -118,7 +118,7 @@ impl<'a> Search<'a> {
     fn new(request: &Request, cancel: &'a CancellationToken) -> Result<Self> {
         let pattern = &request.pattern;
         if pattern.is_empty() {
-            return Err(Error::bad_argument("The pattern is empty; give a regular expression, or a text with literal set."));
+            return Err(Error::bad_argument("The pattern is empty; give a regular expression, or a text with literal set (-F)."));
         }
         let literal = request.literal.unwrap_or(false);
         let context = request.context.unwrap_or(0);
@@ -229,7 +229,7 @@ fn bad_pattern(pattern: &str, error: &regex_syntax::Error) -> Error {
     };
     let position = pattern.get(..span.start.offset).map_or(0, |before| before.chars().count()) + 1;
     Error::bad_argument(format!(
-        "The pattern {} is not a regular expression: {reason} at character {position}; escape it with \\ or set literal.",
+        "The pattern {} is not a regular expression: {reason} at character {position}; escape it with \\ or set literal (-F).",
         quote(pattern)
     ))
 }

@@ -87,11 +87,11 @@ pub struct Excerpt {
 pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>, cancel: &CancellationToken) -> Result<Excerpt> {
     let from = start.unwrap_or(1);
     if from == 0 {
-        return Err(Error::bad_argument("start_line counts from 1."));
+        return Err(Error::bad_argument("The range begins at line 0, and lines count from 1."));
     }
     if end.is_some_and(|end| end < from) {
         return Err(Error::bad_argument(format!(
-            "end_line {} comes before start_line {from}; give a range that goes forward.",
+            "The range ends at line {}, before line {from} where it begins; give one that goes forward.",
             end.unwrap_or(0)
         )));
     }

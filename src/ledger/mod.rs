@@ -14,6 +14,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
+use thread_priority::ThreadPriority;
 
 use crate::tokens::o200k;
 use crate::tools::{Output, Part};
@@ -133,6 +134,7 @@ impl Ledger {
         let (done, written) = mpsc::channel();
         std::thread::spawn(move || {
             let _done = done; // hangs up when all is written
+            let _ = ThreadPriority::Min.set_for_current(); // the next call goes first; where it cannot be set, nothing is lost
             let session = settings.session.then(|| format!("{:016x}", rand::random::<u64>()));
             for (time, note) in to_write {
                 let Some(entry) = note.entry(time, &settings, session.as_deref()) else { continue };

@@ -72,12 +72,13 @@ def f1(c):
     return 2 * c[0] / max(1, 2 * c[0] + c[1] + c[2])
 
 
-def best_threshold(scored, beta=1, thresholds=np.arange(0.02, 0.95, 0.01)):
-    """Where F-beta of the lines of answerable questions is highest."""
+def best_threshold(scored, beta=1, thresholds=np.arange(0.02, 0.95, 0.01), within=0.0):
+    """Where F-beta of the lines of answerable questions is highest: the middle of where it is `within` so much of that."""
     def score_at(threshold):
         c = sum(counts(m, y, threshold) for _, kind, m, y, _ in scored if kind != "absent")
         return (1 + beta**2) * c[0] / max(1, (1 + beta**2) * c[0] + beta**2 * c[2] + c[1])
-    return round(float(max(thresholds, key=score_at)), 2)
+    scores = np.array([score_at(threshold) for threshold in thresholds])
+    return round(float(np.median(thresholds[scores >= scores.max() - within])), 2)
 
 
 def recall_at(marginal, label, rate):

@@ -21,6 +21,7 @@ from data import Document, load_labels
 from model import Refiner, student
 from text import Vocabulary
 
+PLATEAU = 0.001  # F1 lower by so much is as good
 GOLDEN_QUESTIONS = ("Where are identifiers split into subtokens, and what happens to punctuation?",
                     "How is the validation split decided?",
                     "HTTPServer2 naïve_läuft? " + "Which of these settings decides how long a word may be before it is cut? " * 4)
@@ -83,7 +84,7 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     shipped = {**as_shipped(model, half), **{f"refine.{name}": tensor for name, tensor in as_shipped(refiner, refine).items()}}
     save_file({name: tensor.contiguous() for name, tensor in shipped.items()}, out / "model.safetensors")
-    strict, balanced, generous = (evaluate.best_threshold(scored, beta) for beta in (0.5, 1, 2))
+    strict, balanced, generous = (evaluate.best_threshold(scored, beta, within=PLATEAU) for beta in (0.5, 1, 2))
     thresholds = {"strict": strict, "balanced": balanced, "generous": generous, "answer": round(answer_threshold(scored), 4)}
     (out / "config.json").write_text(json.dumps({**saved["config"], "thresholds": thresholds}, indent=2) + "\n")
     shutil.copy(work / "vocab.txt", out / "vocab.txt")

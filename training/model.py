@@ -156,7 +156,7 @@ class Block(nn.Module):
 
     def __init__(self, D, heads):
         super().__init__()
-        self.heads = heads
+        self.heads, self.dropout = heads, 0.0
         self.norm1, self.qkv, self.out = nn.LayerNorm(D), nn.Linear(D, 3 * D), nn.Linear(D, D)
         self.norm2, self.cross_q, self.cross_kv, self.cross_out = nn.LayerNorm(D), nn.Linear(D, D), nn.Linear(D, 2 * D), nn.Linear(D, D)
         self.norm3, self.up, self.down = nn.LayerNorm(D), nn.Linear(D, 3 * D), nn.Linear(3 * D, D)
@@ -173,10 +173,11 @@ class Block(nn.Module):
 
     def forward(self, x, bias, question, question_bias):
         q, k, v = self.qkv(self.norm1(x)).chunk(3, -1)
-        x = x + self.out(self.attend(q, k, v, bias))
+        left_out = lambda x: F.dropout(x, self.dropout, self.training)
+        x = x + left_out(self.out(self.attend(q, k, v, bias)))
         k, v = self.cross_kv(question).chunk(2, -1)
-        x = x + self.cross_out(self.attend(self.cross_q(self.norm2(x)), k, v, question_bias))
-        return x + self.down(F.relu(self.up(self.norm3(x))))
+        x = x + left_out(self.cross_out(self.attend(self.cross_q(self.norm2(x)), k, v, question_bias)))
+        return x + left_out(self.down(left_out(F.relu(self.up(self.norm3(x))))))
 
 
 class Skimmer(nn.Module):

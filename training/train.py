@@ -48,6 +48,9 @@ arguments.add_argument("--near", type=float, default=0.0, help="share of labelle
 arguments.add_argument("--start", type=pathlib.Path, help="checkpoint, or folder of shipped weights of the same vocabulary, that the student goes on from")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
 arguments.add_argument("--without", nargs="+", default=[], choices=("pretraining", "initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
+arguments.add_argument("--dropout", type=float, default=0.0, help="in the transformer over lines")
+arguments.add_argument("--renamed", type=float, default=0.0, help="share of a text's subtokens that become others, in its questions too")
+arguments.add_argument("--average", type=float, default=0.995, help="of the weights that are evaluated and shipped, a step")
 arguments.add_argument("--name", default=None, help="name of the checkpoint; default that of the stage")
 arguments.add_argument("--report", type=float, default=8, help="minutes between figures")
 
@@ -56,7 +59,6 @@ START_MINED = {"teacher-pretrain": 1.0, "teacher": 0.12, "student": 0.3}  # unti
 FILES = {"teacher-pretrain": 8000, "teacher": 3000, "student": 14000}
 WARM_UP = 100          # steps
 LONGEST_STEP = 5.0     # seconds counted at most for one step: a paused process does not use up its minutes
-AVERAGE = 0.995        # of the weights that are evaluated and shipped, a step
 HARD = 0.5             # weight of the labels where there is a teacher
 LEAST_TAUGHT = 0.3     # share of labelled windows that the teacher is asked about at the end; all at the start, as it costs more than the student
 DOCUMENT = 0.2         # weight of "something here answers"
@@ -98,6 +100,15 @@ def inherit(model, guide):
     with torch.no_grad():
         model.input.weight[:, -given:] = guide.input.weight[:, -given:]
     return set(same)
+
+
+def renamed(tokens, questions, share, vocabulary_size):
+    """Some of the subtokens of a text become others, wherever they are, also in what is asked: what a text does matters, not its names."""
+    distinct = torch.cat([tokens.flatten(), questions.flatten()]).unique()
+    distinct = distinct[(distinct != 0) & (torch.rand(len(distinct)) < share)]
+    other = torch.arange(vocabulary_size)
+    other[distinct] = torch.randint(1, vocabulary_size, (len(distinct),))
+    return other[tokens], other[questions]
 
 
 def leave_out(model, parts):
@@ -165,6 +176,8 @@ def main():
     if args.start:
         load_average(model, args.start)
     leave_out(model, args.without)
+    for block in model.blocks:
+        block.dropout = args.dropout
     model.to(device)
     encoder = list(model.encoder.parameters())
     biases = [model.relation, model.shared]  # added to attention as they are, so they have further to go than weights
@@ -225,7 +238,9 @@ def main():
             else:
                 windows = near if rng.random() < args.near else first if rng.random() < FIRST * progress else labelled
                 document, questions, label, start, end = labelled_sample(windows, labelled_packages, rng)
-            inputs = [x.to(device) for x in tensors(document, questions, vocabulary, start, end)]
+            inputs = tensors(document, questions, vocabulary, start, end)
+            inputs[:2] = renamed(*inputs[:2], args.renamed, vocabulary.size)
+            inputs = [x.to(device) for x in inputs]
             met, label = model.meet(*inputs), torch.from_numpy(label).to(device)
             known = places(inputs[0], inputs[4])
             emission, answer = model.judge(*met, inputs[1] != 0, model.bias(known))
@@ -246,7 +261,7 @@ def main():
         for optimizer in optimizers:
             optimizer.step()
         state["step"] += 1
-        decay = min(AVERAGE, (1 + state["step"]) / (10 + state["step"]))
+        decay = min(args.average, (1 + state["step"]) / (10 + state["step"]))
         with torch.no_grad():
             now = model.state_dict()
             floats = [n for n in average if now[n].is_floating_point()]

@@ -126,12 +126,18 @@ enum Command {
         pattern: String,
         /// Files or directories, inside a root
         paths: Vec<String>,
-        /// Only files matching this glob; all but them with a leading !
+        /// Only files matching this glob; all but them with a leading !; repeatable
         #[arg(short, long)]
-        glob: Option<String>,
+        glob: Vec<String>,
         /// Lines to show around each match
-        #[arg(short = 'C', long)]
+        #[arg(short = 'C', long, value_name = "N")]
         context: Option<usize>,
+        /// Lines to show before each match
+        #[arg(short = 'B', long, value_name = "N")]
+        before_context: Option<usize>,
+        /// Lines to show after each match
+        #[arg(short = 'A', long, value_name = "N")]
+        after_context: Option<usize>,
         /// Ignore case
         #[arg(short, long)]
         ignore_case: bool,
@@ -514,14 +520,14 @@ fn call(command: Command, session: &Session) -> Result<Output> {
         Command::Head { file, lines, focus } => {
             head::run(session, &head::Request { path: file, lines: Some(lines), context_focus_question: focus.focus }, &call)
         }
-        Command::Grep { pattern, paths, glob, context, ignore_case, literal, _habits, focus } => {
-            let mut paths = paths.into_iter();
+        Command::Grep { pattern, paths, glob, context, before_context, after_context, ignore_case, literal, _habits, focus } => {
+            let (mut paths, mut globs) = (paths.into_iter(), glob.into_iter());
             let request = grep::Request {
                 pattern,
                 path: paths.next(),
-                more_paths: paths.collect(),
-                glob,
+                glob: globs.next(),
                 context,
+                more: grep::More { paths: paths.collect(), globs: globs.collect(), before: before_context, after: after_context },
                 ignore_case: Some(ignore_case),
                 literal: Some(literal),
                 context_focus_question: focus.focus,

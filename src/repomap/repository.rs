@@ -157,7 +157,7 @@ impl<'a> Repository<'a> {
                 }
             };
             // Without a glob there is nothing to refuse.
-            let _ = self.workspace.walk(&self.base, None, self.cancel, visit);
+            let _ = self.workspace.walk(&self.base, &[], self.cancel, visit);
             let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
             found.sort_unstable();
             found

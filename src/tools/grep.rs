@@ -53,13 +53,26 @@ pub struct Request {
     /// Take the pattern literally
     #[serde(default)]
     pub literal: Option<bool>,
-    /// Other files or directories to search, as a shell gives them.
+    /// What only a shell gives.
     #[serde(skip)]
     #[schemars(skip)]
-    pub more_paths: Vec<String>,
+    pub more: More,
     /// As for read_file; shows only the matches that answer it
     #[serde(default)]
     pub context_focus_question: Option<String>,
+}
+
+/// What a shell's search has beyond an agent's, whose list of tools is to stay short.
+#[derive(Debug, Clone, Default)]
+pub struct More {
+    /// Other files or directories to search.
+    pub paths: Vec<String>,
+    /// Globs after the first.
+    pub globs: Vec<String>,
+    /// Lines before each match, where it is not `context`.
+    pub before: Option<usize>,
+    /// Lines after each match, where it is not `context`.
+    pub after: Option<usize>,
 }
 
 /// Searches the roots, or one file or directory in them.
@@ -77,7 +90,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     }
     let pattern = quote(&request.pattern);
     if collected.results.matches() == 0 {
-        let named: Vec<String> = request.path.iter().chain(&request.more_paths).map(|path| quote(path)).collect();
+        let named: Vec<String> = request.path.iter().chain(&request.more.paths).map(|path| quote(path)).collect();
         let place = if named.is_empty() { session.workspace.describe() } else { shorten(&named.join(", ")) };
         let failed =
             if collected.failed > 0 { format!(", {} could not be read", counted(collected.failed, "path")) } else { String::new() };
@@ -103,7 +116,8 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
 /// A compiled search.
 struct Search<'a> {
     matcher: RegexMatcher,
-    context: usize,
+    before: usize,
+    after: usize,
     cancel: &'a CancellationToken,
 }
 
@@ -121,10 +135,13 @@ impl<'a> Search<'a> {
             return Err(Error::bad_argument("The pattern is empty; give a regular expression, or a text with literal set (-F)."));
         }
         let literal = request.literal.unwrap_or(false);
-        let context = request.context.unwrap_or(0);
-        if context > MOST_CONTEXT {
-            return Err(Error::bad_argument(format!("context {context} is more than {MOST_CONTEXT}; read the file instead.")));
-        }
+        let context = |other: Option<usize>| match other.or(request.context).unwrap_or(0) {
+            lines if lines > MOST_CONTEXT => {
+                Err(Error::bad_argument(format!("context {lines} is more than {MOST_CONTEXT}; read the file instead.")))
+            }
+            lines => Ok(lines),
+        };
+        let (before, after) = (context(request.more.before)?, context(request.more.after)?);
         // Bytes that are not UTF-8 may be searched for, as with ripgrep.
         if !literal && let Err(error) = regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern) {
             return Err(bad_pattern(pattern, &error));
@@ -142,7 +159,7 @@ impl<'a> Search<'a> {
             let reason = reason.lines().last().unwrap_or_default().trim_end_matches('.');
             Error::bad_argument(format!("The pattern {} cannot be searched for line by line: {reason}.", quote(pattern)))
         })?;
-        Ok(Self { matcher, context, cancel })
+        Ok(Self { matcher, before, after, cancel })
     }
 
     fn everywhere(&self, session: &Session, request: &Request, call: &Call<'_>, room: usize) -> Result<Collected> {
@@ -151,9 +168,10 @@ impl<'a> Search<'a> {
         let collect =
             |location: &Location, found| collector.lock().expect("no visitor panics").add(session.workspace.absolute(location), found);
         let mut starts = session.workspace.locate(request.path.as_deref())?;
-        for path in &request.more_paths {
+        for path in &request.more.paths {
             starts.extend(session.workspace.locate(Some(path))?);
         }
+        let globs: Vec<String> = request.glob.iter().chain(&request.more.globs).cloned().collect();
         for start in starts {
             if !session.workspace.absolute(&start).is_dir() {
                 // A file that was named is searched even where a walk would ignore it, and its faults are told.
@@ -168,7 +186,7 @@ impl<'a> Search<'a> {
                 searched.fetch_add(1, Ordering::Relaxed);
                 continue;
             }
-            let unlisted = session.workspace.walk(&start, request.glob.as_deref(), self.cancel, |location| {
+            let unlisted = session.workspace.walk(&start, &globs, self.cancel, |location| {
                 let found = session.workspace.open_location(&location).map(|open| self.one_file(open, room));
                 match found {
                     Ok(Ok(found)) if !found.binary => collect(&location, found),
@@ -209,8 +227,8 @@ impl<'a> Search<'a> {
             .encoding(encoding)
             .line_number(true)
             .binary_detection(BinaryDetection::quit(0))
-            .before_context(self.context)
-            .after_context(self.context)
+            .before_context(self.before)
+            .after_context(self.after)
             .heap_limit(Some(LONGEST_LINE_BYTES))
             .build();
         let found = FileMatches { path: shown.to_owned(), ..FileMatches::default() };

@@ -201,7 +201,7 @@ fn start(session: &Session, request: &Request, call: &Call<'_>) -> Result<Start>
 fn source_files(workspace: &Workspace, name: &str, directories: &[Location], call: &Call<'_>) -> Result<Vec<Location>> {
     let found = Mutex::new(Vec::new());
     for directory in directories {
-        workspace.walk(directory, None, &call.cancel, |file| {
+        workspace.walk(directory, &[], &call.cancel, |file| {
             if Language::of(&file.path()).is_some() {
                 found.lock().expect("no visitor panics").push(file);
             }

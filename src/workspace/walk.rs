@@ -24,30 +24,31 @@ impl Workspace {
     /// Calls `visit` on every file beneath `start` in parallel and in no order, until the call is cancelled. Returns how many directories could
     /// not be listed.
     ///
-    /// `glob` is matched against paths from the root: only matching files, or all but them with a leading `!`. Unlike ripgrep's `-g` it brings back
-    /// no file that is ignored or hidden: `*.py` does not mean a git-ignored file with passwords.
+    /// Globs are matched against paths from the root: only matching files, or all but them with a leading `!`; the last that matches decides.
+    /// Unlike ripgrep's `-g` they bring back no file that is ignored or hidden: `*.py` does not mean a git-ignored file with passwords.
     ///
     /// # Errors
     /// A glob that cannot be parsed.
-    pub fn walk(&self, start: &Location, glob: Option<&str>, cancel: &CancellationToken, visit: impl Fn(Location) + Sync) -> Result<usize> {
+    pub fn walk(&self, start: &Location, globs: &[String], cancel: &CancellationToken, visit: impl Fn(Location) + Sync) -> Result<usize> {
         let from = self.absolute(start);
         let mut builder = WalkBuilder::new(&from);
-        if let Some(glob) = glob {
-            let bad = |error| match error {
-                ignore::Error::Glob { err, .. } => {
-                    Error::bad_argument(format!("The glob {} is not valid: {}.", quote(glob), shorten(&err)))
-                }
-                other => Error::bad_argument(format!("The glob {} is not valid: {}.", quote(glob), shorten(&other.to_string()))),
-            };
-            if glob.chars().count() > LONGEST_GLOB {
-                return Err(Error::bad_argument(format!(
-                    "The glob {} is longer than {LONGEST_GLOB} characters; give a shorter one.",
-                    quote(glob)
-                )));
-            }
+        if !globs.is_empty() {
             let mut overrides = OverrideBuilder::new(&self.roots[start.root].path);
-            overrides.add(glob).map_err(bad)?;
-            let overrides = overrides.build().map_err(bad)?;
+            let bad =
+                |glob: &str, reason: &str| Error::bad_argument(format!("The glob {} is not valid: {}.", quote(glob), shorten(reason)));
+            for glob in globs {
+                if glob.chars().count() > LONGEST_GLOB {
+                    return Err(Error::bad_argument(format!(
+                        "The glob {} is longer than {LONGEST_GLOB} characters; give a shorter one.",
+                        quote(glob)
+                    )));
+                }
+                overrides.add(glob).map_err(|error| match error {
+                    ignore::Error::Glob { err, .. } => bad(glob, &err),
+                    other => bad(glob, &other.to_string()),
+                })?;
+            }
+            let overrides = overrides.build().map_err(|error| bad(&globs.join(", "), &error.to_string()))?;
             builder.filter_entry(move |entry| {
                 let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
                 !overrides.matched(entry.path(), is_directory).is_ignore()

@@ -98,6 +98,22 @@ fn a_path_that_several_roots_have_is_searched_in_all_of_them() {
 }
 
 #[test]
+fn context_before_and_after_and_several_globs_are_those_of_grep() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let lines: String = (1..=9).map(|i| format!("{}\n", if i == 5 { "needle".to_owned() } else { i.to_string() })).collect();
+    for name in ["a.txt", "b.md", "c.rs"] {
+        std::fs::write(directory.path().join(name), &lines).expect("a file");
+    }
+    let shown = |arguments: &[&str]| codeskim(directory.path(), &[&["grep", "needle"], arguments].concat()).stdout;
+    assert_eq!(shown(&["a.txt", "-B", "2", "-A1"]), "a.txt\n3-3\n4-4\n5:needle\n6-6\n");
+    assert_eq!(shown(&["a.txt", "-C", "2", "-A", "0"]), "a.txt\n3-3\n4-4\n5:needle\n", "the closer word holds");
+    assert_eq!(shown(&["-g", "*.txt", "-g", "*.md"]), "a.txt\n5:needle\n\nb.md\n5:needle\n");
+    assert_eq!(shown(&["-g", "!*.txt", "-g", "!c.*"]), "b.md\n5:needle\n");
+    let refused = codeskim(directory.path(), &["grep", "needle", "-A", "51"]);
+    assert_eq!((refused.status, refused.stderr.as_str()), (2, "codeskim: context 51 is more than 50; read the file instead.\n"));
+}
+
+#[test]
 fn context_never_hides_its_match() {
     let directory = tempfile::tempdir().expect("a directory");
     let long: String = (0..40).map(|i| format!("{i} {}\n", if i == 30 { "needle".to_owned() } else { "hay ".repeat(450) })).collect();

@@ -96,8 +96,8 @@ def is_copy(lines, known):
 
 
 def load_labels(path, vocabulary, near=False):
-    """(training documents, validation documents), each with .lang, .package, .paths, .search, .first (of the first labels) and .near set: asked
-    what was asked of another part of its file or package. Those are left out unless `near`.
+    """(training documents, validation documents), each with .lang, .package, .paths, .search, .first (of the first labels), .lots (forms of
+    questions drawn by lot) and .near set: asked what was asked of another part of its file or package. Those are left out unless `near`.
 
     Those for training have their questions in plain words among the others, those for validation apart, in .natural. Those for training that are
     part of a file also have .whole: a document of the file, whose questions know nothing of the other lines, and .span, where in it they are.
@@ -111,7 +111,7 @@ def load_labels(path, vocabulary, near=False):
             document = Document(as_skimmed(row["lines"]), vocabulary)
             document.lang, document.package, document.search = row["lang"], row["package"], row["lines"][0].startswith("== ")
             document.paths, document.whole, document.first = frozenset(row["paths"]), None, row["id"].startswith("train-")
-            document.near = is_near
+            document.near, document.lots = is_near, row["id"].startswith("lot-")
             document.natural = document.with_questions([])
             seen[row["id"]] = document
             (validation if row["package"] in VALIDATION else train).append(document)

@@ -4,16 +4,16 @@
 
 WORK holds refine.pt, which refine.py made of the same checkpoint.
 
-OUT_DIR gets model.safetensors (float16), config.json (with the thresholds that are best on validation windows, asked in both wordings) and vocab.txt.
+OUT_DIR gets model.safetensors (bytes and float16), config.json (with the thresholds that are best on validation windows, asked in both wordings) and vocab.txt.
 """
 import json
 import pathlib
+import re
 import shutil
 import sys
 
 import numpy as np
 import torch
-import torch.nn as nn
 from safetensors.torch import save_file
 
 import evaluate
@@ -21,6 +21,12 @@ from data import Document, load_labels
 from model import Refiner, student
 from text import Vocabulary
 
+BYTES = re.compile(r"^(blocks\.\d+\.(qkv|out|cross_q|cross_kv|cross_out|up|down)|input|question|match|encoder\.conv2?)\.weight$")
+FLOATS = re.compile(r"^(emission|answer|refine\.(up|down))\.weight$")
+EMBEDDING = "encoder.embedding.weight"
+ZERO = 128                # what stands for 0
+LARGEST_OF_ROW = 127
+LARGEST_OF_COLUMN = 63    # two products of a byte with it fit 16 bits: see src/skim/embedded/product.rs
 PLATEAU = 0.001  # F1 lower by so much is as good
 GOLDEN_QUESTIONS = ("Where are identifiers split into subtokens, and what happens to punctuation?",
                     "How is the validation split decided?",
@@ -41,12 +47,39 @@ def answer_threshold(scored):
     return float(np.quantile([s[4] for s in scored if s[1] != "absent"], 0.02))
 
 
-def as_shipped(model, tensors):
-    """The weights behind the encoder in the order (in, out), in which the program multiplies."""
+def as_multiplied(tensors):
+    """The weights of linear maps as rows are multiplied with them, (in, out); a convolution's three parts side by side. Turned twice they are as they were."""
     out = dict(tensors)
-    for name, module in model.named_modules():
-        if isinstance(module, nn.Linear) and not name.startswith(("encoder", "match", "pool")):
-            out[f"{name}.weight"] = out[f"{name}.weight"].t()
+    for name, weight in tensors.items():
+        if not BYTES.search(name) and not FLOATS.search(name):
+            continue
+        thirds = 3 if name.startswith("encoder.conv") else 1
+        out[name] = weight.view(len(weight), thirds, -1).permute(2, 1, 0).reshape(weight.shape[1] // thirds, -1)
+    return out
+
+
+def stored(tensors):
+    """What the file holds, of weights as they are multiplied: float16, and large ones in bytes, 128 more than whole steps of a column's or row's own size."""
+    out = {}
+    for name, tensor in tensors.items():
+        largest = LARGEST_OF_ROW if name == EMBEDDING else LARGEST_OF_COLUMN
+        if name == EMBEDDING or BYTES.search(name):
+            step = (tensor.abs().amax(1 if name == EMBEDDING else 0, keepdim=True) / largest).clamp(min=1e-30)
+            out[name], out[f"{name.removesuffix('weight')}step"] = ((tensor / step).round() + ZERO).to(torch.uint8), step.flatten()
+        else:
+            out[name] = tensor.half()
+    return out
+
+
+def restored(file):
+    """The weights, as they are multiplied, that the file stands for: the inverse of `stored`."""
+    out = {}
+    for name, tensor in file.items():
+        if tensor.dtype == torch.uint8:
+            step = file[f"{name.removesuffix('weight')}step"]
+            out[name] = (tensor.float() - ZERO) * (step.unsqueeze(1) if name == EMBEDDING else step)
+        elif not name.endswith(".step"):
+            out[name] = tensor.float()
     return out
 
 
@@ -69,12 +102,13 @@ def main():
     vocabulary = Vocabulary([w.encode() for w in (work / "vocab.txt").read_text().split()])
     saved = torch.load(checkpoint, map_location="cpu", weights_only=False)
     model = student(vocabulary.size)
-    half = {name: tensor.half() for name, tensor in saved["average"].items()}
-    model.load_state_dict({name: tensor.float() for name, tensor in half.items()})
-    model.eval()
-    refine = {name: tensor.half() for name, tensor in torch.load(work / "refine.pt", weights_only=True).items()}
+    refine = {f"refine.{name}": tensor for name, tensor in torch.load(work / "refine.pt", weights_only=True).items()}
+    file = stored(as_multiplied({name: tensor.float() for name, tensor in (saved["average"] | refine).items()}))
+    weights = as_multiplied(restored(file))
     refiner = Refiner()
-    refiner.load_state_dict({name: tensor.float() for name, tensor in refine.items()})
+    refiner.load_state_dict({name.removeprefix("refine."): weights.pop(name) for name in refine})
+    model.load_state_dict(weights)
+    model.eval()
     _, validation = load_labels(work / "labelled.jsonl", vocabulary)
     scored = evaluate.score(model, validation, vocabulary, refiner)
     natural = evaluate.score(model, [document.natural for document in validation if document.natural.questions], vocabulary, refiner)
@@ -82,8 +116,7 @@ def main():
         evaluate.show(evaluate.report(wording))
     scored += natural  # the thresholds are for both
     out.mkdir(parents=True, exist_ok=True)
-    shipped = {**as_shipped(model, half), **{f"refine.{name}": tensor for name, tensor in as_shipped(refiner, refine).items()}}
-    save_file({name: tensor.contiguous() for name, tensor in shipped.items()}, out / "model.safetensors")
+    save_file({name: tensor.contiguous() for name, tensor in file.items()}, out / "model.safetensors")
     strict, balanced, generous = (evaluate.best_threshold(scored, beta, within=PLATEAU) for beta in (0.5, 1, 2))
     thresholds = {"strict": strict, "balanced": balanced, "generous": generous, "answer": round(answer_threshold(scored), 4)}
     (out / "config.json").write_text(json.dumps({**saved["config"], "thresholds": thresholds}, indent=2) + "\n")

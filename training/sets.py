@@ -6,6 +6,8 @@ windows.jsonl      the labelled windows
 natural.jsonl      their questions in the plain words that programmers type; the style, drawn by lot, does not tell whether there is an answer
 fresh.jsonl        questions asked of whole files of packages that are nowhere else in training or validation, in plain words, by people who knew
                    nothing of the skimmer; a quarter has no answer. For measuring only: nothing is ever chosen on it
+close.jsonl        windows of packages that are nowhere else either, each with seven questions whose kind and form were drawn by lot before it was read: three of
+                   them have no answer, and nearly do. For measuring only, too
 parts.jsonl        questions about one part of a file in plain words, asked of another part of it; two people judged each, and where they did not agree
                    whether it is answered there, it was left out
 search.jsonl       labelled search results, more than the few among those windows; nothing was tuned on them
@@ -33,9 +35,9 @@ OPENINGS = ("What does {} do?", "How does {} work?", "Where is {}?", "Explain {}
 SHORTEST, LONGEST = 100, 4000  # lines of a file
 
 
-def labelled(files, cache, fresh=False):
-    """(row, its lines, index of each line's number, lines of its whole file or none) of validation packages, or of fresh ones."""
-    for row in (row for path in files for row in map(json.loads, path.open()) if fresh or row["package"] in VALIDATION):
+def labelled(files, cache, everything=False):
+    """(row, its lines, index of each line's number, lines of its whole file or none) of validation packages, or of all."""
+    for row in (row for path in files for row in map(json.loads, path.open()) if everything or row["package"] in VALIDATION):
         try:
             root = package_dir(cache, row["registry"], row["package"], row["version"])
             lines = window_lines(row, root)
@@ -103,9 +105,9 @@ def main():
                 for question in row["questions"]:
                     if question["keep"]:
                         whole.write(json.dumps(record(row, question, text, [n - 1 for n in numbers(question["keep"])])) + "\n")
-    for name in ("fresh", "parts", "search"):
+    for name in ("fresh", "close", "parts", "search"):
         with (out / f"{name}.jsonl").open("w") as file:
-            for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache, fresh=name == "fresh"):
+            for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache, everything=name in ("fresh", "close")):
                 write_windows(file, row, lines, index)
     rows = [row for row in map(json.loads, (work / "mined.jsonl").open())
             if row["package"] in VALIDATION and SHORTEST <= len(row["lines"]) <= LONGEST and row["kinds"][0] == "comment"]

@@ -29,7 +29,7 @@ from safetensors.torch import load_file
 
 import evaluate
 from data import by_package, labelled_sample, load_labels, load_mined, log_sample, mined_sample, tensors
-from export import as_shipped
+from export import as_multiplied, restored
 from model import places, student
 from teacher import teacher
 from text import FEATURES, LEXICAL, Vocabulary
@@ -46,6 +46,7 @@ arguments.add_argument("--texts", type=int, default=2, help="windows a step, eac
 arguments.add_argument("--labels", type=float, default=1.0, help="share of the labelled training windows used, for the learning curve")
 arguments.add_argument("--near", type=float, default=0.0, help="share of labelled windows that are asked what was asked of another part of their file or package")
 arguments.add_argument("--start", type=pathlib.Path, help="checkpoint, or folder of shipped weights of the same vocabulary, that the student goes on from")
+arguments.add_argument("--lots", type=float, default=0.0, help="share of labelled windows whose questions were put in forms drawn by lot, half of them without an answer")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
 arguments.add_argument("--without", nargs="+", default=[], choices=("pretraining", "initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
 arguments.add_argument("--dropout", type=float, default=0.0, help="in the transformer over lines")
@@ -127,8 +128,8 @@ def leave_out(model, parts):
 def load_average(model, path):
     """The averaged weights of a checkpoint, or those of a folder that export.py wrote, without the refiner's."""
     if path.is_dir():
-        weights = {name: tensor.float() for name, tensor in load_file(path / "model.safetensors").items() if not name.startswith("refine.")}
-        weights = as_shipped(model, weights)  # turned twice they are as they were
+        weights = as_multiplied(restored(load_file(path / "model.safetensors")))
+        weights = {name: tensor for name, tensor in weights.items() if not name.startswith("refine.")}
     else:
         weights = torch.load(path, map_location="cpu", weights_only=False)["average"]
     model.load_state_dict(weights)
@@ -146,12 +147,13 @@ def main():
     # --- data
     vocabulary = Vocabulary([w.encode() for w in (args.work / "vocab.txt").read_text().split()])
     labelled, validation = load_labels(args.work / "labelled.jsonl", vocabulary, args.near > 0)
-    near, labelled = [document for document in labelled if document.near], [document for document in labelled if not document.near]
+    near, lots = [document for document in labelled if document.near], [document for document in labelled if document.lots]
+    labelled = [document for document in labelled if not document.near and not document.lots]
     random.Random(2).shuffle(labelled)
     labelled = labelled[:round(args.labels * len(labelled))]
     first = [document for document in labelled if document.first]
     mined = load_mined(args.work / "mined.jsonl", vocabulary, FILES[args.stage]) if mined_share else []
-    labelled_packages, mined_packages = by_package(labelled + near), by_package(mined)
+    labelled_packages, mined_packages = by_package(labelled + near + lots), by_package(mined)
     count = lambda documents: f"{len(documents)} with {sum(len(d.questions) for d in documents)} questions"
     print(f"labelled windows: {count(labelled)}; mined files: {count(mined)}; {device}", flush=True)
 
@@ -236,7 +238,7 @@ def main():
             elif is_log:
                 document, questions, label, start, end = log_sample(vocabulary, rng)
             else:
-                windows = near if rng.random() < args.near else first if rng.random() < FIRST * progress else labelled
+                windows = near if rng.random() < args.near else lots if rng.random() < args.lots else first if rng.random() < FIRST * progress else labelled
                 document, questions, label, start, end = labelled_sample(windows, labelled_packages, rng)
             inputs = tensors(document, questions, vocabulary, start, end)
             inputs[:2] = renamed(*inputs[:2], args.renamed, vocabulary.size)

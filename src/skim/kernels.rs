@@ -16,11 +16,9 @@ const TASK: usize = 1 << 16;
 const EPSILON: f32 = 1e-5;
 /// The largest number of a row becomes this.
 const LARGEST: f32 = 127.0;
-/// The largest of a column becomes this: two products of a byte with it fit 16 bits, in which processors without a better instruction add them.
-const LARGEST_OF_COLUMN: f32 = 63.0;
 /// What is no larger counts as 0.
 const SMALLEST: f32 = 1e-30;
-/// What stands for 0 in a rounded row.
+/// What stands for 0 in rounded rows and weights.
 pub const ZERO: u8 = 128;
 /// Adding this to a float rounds it to an integer, which then is in the low bits.
 const ROUND: f32 = 12_582_912.0;
@@ -121,12 +119,6 @@ struct Rounded<'a> {
     out: &'a mut [u8],
 }
 
-/// [`round_columns`]
-struct RoundedColumns<'a> {
-    matrix: &'a [f32],
-    columns: usize,
-}
-
 impl<S: Fn(usize) -> usize> WithSimd for Rows<'_, S> {
     type Output = ();
 
@@ -223,29 +215,6 @@ impl WithSimd for Rounded<'_> {
     }
 }
 
-impl WithSimd for RoundedColumns<'_> {
-    type Output = (Vec<i8>, Vec<f32>);
-
-    #[inline(always)]
-    fn with_simd<V: Simd>(self, _: V) -> Self::Output {
-        let mut steps = vec![SMALLEST; self.columns];
-        for row in self.matrix.chunks_exact(self.columns) {
-            for (largest, x) in steps.iter_mut().zip(row) {
-                *largest = if *largest > x.abs() { *largest } else { x.abs() };
-            }
-        }
-        steps.iter_mut().for_each(|largest| *largest /= LARGEST_OF_COLUMN);
-        let scales: Vec<f32> = steps.iter().map(|step| 1.0 / step).collect();
-        let mut out = vec![0; self.matrix.len()];
-        for (out, row) in out.chunks_exact_mut(self.columns).zip(self.matrix.chunks_exact(self.columns)) {
-            for ((out, x), scale) in out.iter_mut().zip(row).zip(&scales) {
-                *out = (x * scale + ROUND).to_bits() as i8;
-            }
-        }
-        (out, steps)
-    }
-}
-
 #[inline(always)]
 fn at_least(least: f32, x: f32) -> f32 {
     if x > least { x } else { least }
@@ -269,11 +238,6 @@ pub fn add_sums(to: &mut [f32], sums: &[i32], row_steps: &[f32], column_steps: &
 /// Each row of (n, width) as whole steps, written with [`ZERO`] added. Gives what a step is worth in each row.
 pub fn round_rows(rows: &[f32], width: usize, out: &mut [u8]) -> Vec<f32> {
     Arch::new().dispatch(Rounded { rows, width, out })
-}
-
-/// Each column of (n, columns) as whole steps, and what a step is worth in each.
-pub fn round_columns(matrix: &[f32], columns: usize) -> (Vec<i8>, Vec<f32>) {
-    Arch::new().dispatch(RoundedColumns { matrix, columns })
 }
 
 impl CustomOp1 for Norm {
@@ -450,16 +414,6 @@ mod tests {
         for ((row, out), step) in rows.chunks_exact(width).zip(out.chunks_exact(width)).zip(steps) {
             let near = |(x, byte): (&f32, &u8)| (x - (f32::from(*byte) - f32::from(ZERO)) * step).abs() <= 0.501 * step;
             assert!(row.iter().zip(out).all(near), "{row:?} {out:?}");
-        }
-    }
-
-    #[test]
-    fn rounded_columns_are_within_half_a_step() {
-        let (n, columns) = (37, 5);
-        let matrix: Vec<f32> = (0..n * columns).map(|i| if i % columns == 0 { 0.0 } else { ((i * 37) % 101) as f32 / 7.0 - 6.0 }).collect();
-        let (out, steps) = round_columns(&matrix, columns);
-        for ((x, byte), step) in matrix.iter().zip(&out).zip(steps.iter().cycle()) {
-            assert!((x - f32::from(*byte) * step).abs() <= 0.501 * step && byte.abs() <= 63, "{x} {byte} {step}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! The embedded skimmer in Candle gives what the trainer's PyTorch model gives. `training/export.py` writes the expected figures.
 
-use codeskim::skim::Skimmer;
-use codeskim::skim::embedded::Embedded;
+use codeskim::skim::embedded::{Embedded, Raw};
+use codeskim::skim::{LineScores, Skimmer};
 use tokio_util::sync::CancellationToken;
 
 /// The largest difference allowed between the two, in log-odds and in probability.
@@ -25,26 +25,29 @@ fn largest_difference(ours: &[f32], theirs: &[f32]) -> f32 {
     ours.iter().zip(theirs).map(|(a, b)| (a - b).abs()).fold(0.0, |far, apart| if apart > far || apart.is_nan() { apart } else { far })
 }
 
-fn cases() -> Vec<Case> {
-    serde_json::from_str(include_str!("../golden/embedded.json")).expect("golden file")
+/// Each golden case with what `skimmer` makes of its lines.
+fn cases(skimmer: &Embedded) -> impl Iterator<Item = (Case, Raw, LineScores)> {
+    let cases: Vec<Case> = serde_json::from_str(include_str!("../golden/embedded.json")).expect("golden file");
+    let cancel = CancellationToken::new();
+    cases.into_iter().map(move |case| {
+        let lines: Vec<_> = case.lines.iter().map(String::as_str).collect();
+        let raw = skimmer.raw(&lines, &case.question, &cancel).expect("scores");
+        let scores = skimmer.skim(&lines, &case.question, &cancel).expect("scores");
+        (case, raw, scores)
+    })
 }
 
 #[test]
 fn scores_equal_the_trainers() {
-    let skimmer = Embedded::exact();
-    let cancel = CancellationToken::new();
-    for case in cases() {
-        let lines: Vec<_> = case.lines.iter().map(String::as_str).collect();
-        let raw = skimmer.raw(&lines, &case.question, &cancel).expect("scores");
-        let scores = skimmer.skim(&lines, &case.question, &cancel).expect("scores");
+    for (case, raw, scores) in cases(&Embedded::exact()) {
         let (line, kept, answer) = (
             largest_difference(&raw.emission, &case.emission),
             largest_difference(&scores.keep, &case.marginal),
             (raw.answer - case.answer).abs(),
         );
+        let n = case.lines.len();
         println!(
-            "{} lines: largest difference of line log-odds {line:.1e}, of keep probabilities {kept:.1e}, of the answer's log-odds {answer:.1e}",
-            lines.len()
+            "{n} lines: largest difference of line log-odds {line:.1e}, of keep probabilities {kept:.1e}, of the answer's log-odds {answer:.1e}"
         );
         assert!(line < TOLERANCE && kept < TOLERANCE && answer < TOLERANCE);
     }
@@ -52,15 +55,11 @@ fn scores_equal_the_trainers() {
 
 #[test]
 fn products_in_eight_bits_change_little() {
-    let skimmer = Embedded::default();
-    let cancel = CancellationToken::new();
-    for case in cases() {
-        let lines: Vec<_> = case.lines.iter().map(String::as_str).collect();
-        let raw = skimmer.raw(&lines, &case.question, &cancel).expect("scores");
+    for (case, raw, _) in cases(&Embedded::default()) {
         let line = largest_difference(&raw.emission, &case.emission);
-        let mean = raw.emission.iter().zip(&case.emission).map(|(a, b)| (a - b).abs()).sum::<f32>() / lines.len() as f32;
+        let mean = raw.emission.iter().zip(&case.emission).map(|(a, b)| (a - b).abs()).sum::<f32>() / case.lines.len() as f32;
         let answer = (raw.answer - case.answer).abs();
-        println!("{} lines: log-odds differ by {mean:.3}, at most {line:.3}, the answer's by {answer:.3}", lines.len());
+        println!("{} lines: log-odds differ by {mean:.3}, at most {line:.3}, the answer's by {answer:.3}", case.lines.len());
         assert!(line > 0.0, "nothing was rounded");
         assert!(line < ROUNDING && mean < MEAN_ROUNDING && answer < ROUNDING);
     }

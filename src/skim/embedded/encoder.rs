@@ -6,17 +6,14 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use candle_core::{DType, Device, Result, Storage, Tensor, bail};
+use candle_core::{Device, Result, Tensor};
 use candle_nn::VarBuilder;
-use half::f16;
-use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use super::Config;
 use super::bias::Neighbours;
-use super::product::{Matrix, Precision};
+use super::product::{Matrix, Precision, Stored, whole};
 use super::text::{Document, FEATURES, LEXICAL};
-use crate::skim::kernels::numbers;
 
 /// Kernel pooling (K-NRM, arXiv 1706.06613): soft counts of matches at these cosine similarities; the first one is the exact match.
 const KERNELS: [(f32, f32); 7] = [(1.0, 0.03), (0.9, 0.1), (0.7, 0.1), (0.5, 0.1), (0.3, 0.1), (0.1, 0.1), (-0.1, 0.1)];
@@ -32,8 +29,8 @@ const TASK: usize = 32;
 /// The trained parts of this stage.
 pub struct Encoder {
     d: usize,
-    /// (vocabulary, d), kept in half precision: a text uses few of its rows.
-    embedding: Vec<f16>,
+    /// (vocabulary, d), a step for each row, kept as it is stored: a text uses few of its rows.
+    embedding: Stored,
     idf: Vec<f32>,
     conv: Convolution,
     conv2: Convolution,
@@ -74,7 +71,6 @@ impl Encoder {
     pub fn new(config: &Config, vb: &VarBuilder, precision: Precision) -> Result<Self> {
         let d = config.embedding;
         let inner = vb.pp("encoder");
-        let table = inner.get_with_hints_dtype((config.vocabulary_size, d), "embedding.weight", Default::default(), DType::F16)?;
         let flat = |name: &str, width: usize| -> Result<Vec<f32>> {
             let mut row = vb.get((1, width), &format!("{name}.weight"))?.flatten_all()?.to_vec1::<f32>()?;
             row.extend(vb.get(1, &format!("{name}.bias"))?.to_vec1::<f32>()?);
@@ -82,11 +78,11 @@ impl Encoder {
         };
         Ok(Self {
             d,
-            embedding: table.flatten_all()?.to_vec1()?,
+            embedding: Stored::load((config.vocabulary_size, d), config.vocabulary_size, &inner.pp("embedding"))?,
             idf: vb.get(config.vocabulary_size, "idf")?.to_vec1()?,
             conv: Convolution::new(d, &inner.pp("conv"), precision)?,
             conv2: Convolution::new(d, &inner.pp("conv2"), precision)?,
-            matching: Matrix::new(&vb.get((d, d), "match.weight")?.t()?, precision)?,
+            matching: Matrix::new(Stored::load((d, d), d, &vb.pp("match"))?, precision)?,
             match_weight: flat("match_weight", d + 2)?,
             pool: flat("pool", d + 1)?,
         })
@@ -113,7 +109,8 @@ impl Encoder {
         let asked = Sequence::new(std::iter::once(document.question.as_slice()), &mut row);
         let mut raw = vec![0f32; distinct.len() * d];
         for (out, id) in raw.chunks_exact_mut(d).zip(&distinct) {
-            self.embedding[*id as usize * d..][..d].convert_to_f32_slice(out);
+            let (bytes, step) = (&self.embedding.bytes[*id as usize * d..][..d], self.embedding.steps[*id as usize]);
+            out.iter_mut().zip(bytes).for_each(|(out, byte)| *out = f32::from(whole(*byte)) * step);
         }
         // 2. Subtokens mixed with their neighbours, twice: (S, d) and (Q, d)
         let mixed = product(&raw, &self.conv.weight)?;
@@ -189,9 +186,7 @@ impl Encoder {
 
 impl Convolution {
     fn new(d: usize, vb: &VarBuilder, precision: Precision) -> Result<Self> {
-        let weight = vb.get((d, 3 * d), "weight")?;
-        let parts: Vec<_> = (0..3).map(|i| weight.narrow(1, i * d, d)?.t()).collect::<Result<_>>()?;
-        Ok(Self { weight: Matrix::new(&Tensor::cat(&parts, 1)?, precision)?, bias: vb.get(d, "bias")?.to_vec1()? })
+        Ok(Self { weight: Matrix::new(Stored::load((d, 3 * d), 3 * d, vb)?, precision)?, bias: vb.get(d, "bias")?.to_vec1()? })
     }
 
     /// Each subtoken's vector plus a rectified mix of it and its neighbours on the line. `row` says where in `vectors`, and in their
@@ -252,33 +247,21 @@ fn add(to: &mut [f32], vector: &[f32]) {
     to.iter_mut().zip(vector).for_each(|(to, value)| *to += value);
 }
 
-/// (rows, width) times (width, columns), flat.
+/// (rows, width) times (width, columns), flat, a part of the rows on each processor.
 fn product(rows: &[f32], weight: &Matrix) -> Result<Vec<f32>> {
     let (width, columns) = (weight.width(), weight.columns());
-    let none = vec![0.0; columns];
-    side_by_side(rows, width, columns, |out, part| weight.add(out, part, &none, false))
+    let n = rows.len() / width;
+    let size = n.div_ceil(rayon::current_num_threads()).max(4 * TASK);
+    let (mut out, none) = (vec![0.0; n * columns], vec![0.0; columns]);
+    let parts = out.par_chunks_mut(size * columns).zip(rows.par_chunks(size * width));
+    parts.try_for_each(|(out, rows)| weight.add(out, rows, &none, false))?;
+    Ok(out)
 }
 
 /// Cosines of (rows, d) with (Q, d): rows x Q, flat.
 fn similarity(rows: &[f32], question: &[f32], d: usize) -> Result<Vec<f32>> {
-    let q = question.len() / d;
-    let question = Tensor::from_vec(unit(question, d), (q, d), &Device::Cpu)?;
-    side_by_side(&unit(rows, d), d, q, |out, part| {
-        let product = Tensor::from_slice(part, (part.len() / d, d), &Device::Cpu)?.matmul(&question.t()?)?;
-        let (storage, layout) = product.storage_and_layout();
-        let Storage::Cpu(storage) = &*storage else { bail!("the product is not on the CPU") };
-        out.copy_from_slice(numbers(storage, layout)?);
-        Ok(())
-    })
-}
-
-/// (rows, columns) from (rows, width), a part of the rows on each processor.
-fn side_by_side(rows: &[f32], width: usize, columns: usize, part: impl Fn(&mut [f32], &[f32]) -> Result<()> + Sync) -> Result<Vec<f32>> {
-    let n = rows.len() / width;
-    let size = n.div_ceil(rayon::current_num_threads()).max(4 * TASK);
-    let mut out = vec![0.0; n * columns];
-    out.par_chunks_mut(size * columns).zip(rows.par_chunks(size * width)).try_for_each(|(out, rows)| part(out, rows))?;
-    Ok(out)
+    let question = Tensor::from_vec(unit(question, d), (question.len() / d, d), &Device::Cpu)?;
+    product(&unit(rows, d), &Matrix::exact(&question.t()?)?)
 }
 
 /// Cosines of the question's mean vector with that of each line and its neighbours, for each width of [`NEIGHBOURS`].

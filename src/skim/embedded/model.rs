@@ -2,14 +2,14 @@
 //!
 //! Names and arithmetic are those of `training/model.py`. Shapes: N lines, Q question subtokens, D line width, H heads.
 
-use candle_core::{CpuStorage, CustomOp1, Device, InplaceOp2, Layout, Result, Shape, Tensor};
+use candle_core::{CpuStorage, CustomOp1, InplaceOp2, Layout, Result, Shape, Tensor};
 use candle_nn::VarBuilder;
 use rayon::prelude::*;
 
 use super::Config;
 use super::bias::Bias;
 use super::encoder::{Encoded, Encoder};
-use super::product::{Matrix, Precision};
+use super::product::{Matrix, Precision, Stored};
 use super::text::QUESTION_TOKENS;
 use crate::skim::kernels::{Norm, Softmax, numbers, numbers_mut};
 
@@ -63,10 +63,15 @@ impl Linear {
 
     /// With the first `columns` results times `scale`.
     fn scaled(width_in: usize, width_out: usize, vb: VarBuilder, precision: Precision, columns: usize, scale: f32) -> Result<Self> {
-        let factors: Vec<f32> = (0..width_out).map(|i| if i < columns { scale } else { 1.0 }).collect();
-        let factors = Tensor::from_vec(factors, width_out, &Device::Cpu)?;
-        let weight = vb.get((width_in, width_out), "weight")?.broadcast_mul(&factors)?;
-        Ok(Self { weight: Matrix::new(&weight, precision)?, bias: (vb.get(width_out, "bias")? * factors)?.to_vec1()? })
+        let mut stored = Stored::load((width_in, width_out), width_out, &vb)?;
+        let mut bias = vb.get(width_out, "bias")?.to_vec1()?;
+        stored.steps[..columns].iter_mut().chain(&mut bias[..columns]).for_each(|x| *x *= scale);
+        Ok(Self { weight: Matrix::new(stored, precision)?, bias })
+    }
+
+    /// Of weights that are stored as floats.
+    fn exact(width_in: usize, width_out: usize, vb: VarBuilder) -> Result<Self> {
+        Ok(Self { weight: Matrix::exact(&vb.get((width_in, width_out), "weight")?)?, bias: vb.get(width_out, "bias")?.to_vec1()? })
     }
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
@@ -181,8 +186,8 @@ impl LineModel {
             blocks: (0..config.layers).map(|i| Block::new(width, heads, vb.pp("blocks").pp(i), precision)).collect::<Result<_>>()?,
             bias: Bias::new(heads, vb)?,
             norm: load_norm(width, &vb.pp("norm"))?,
-            emission: Linear::new(width, 1, vb.pp("emission"), Precision::Exact)?,
-            answer: Linear::new(2 * width, 1, vb.pp("answer"), Precision::Exact)?,
+            emission: Linear::exact(width, 1, vb.pp("emission"))?,
+            answer: Linear::exact(2 * width, 1, vb.pp("answer"))?,
         })
     }
 

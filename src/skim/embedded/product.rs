@@ -1,10 +1,12 @@
 //! Products of rows with trained weights, in eight bits.
 //!
 //! These products were two thirds of the time of a reading, and processors multiply bytes three to four times as fast as floats. Each row is
-//! rounded to 8 bits by its own largest number, each column of weights, once, to 7: a sum of two products of them fits the 16 bits in which
-//! older processors add them, so that every machine gets the same sums. What is lost is less than `codeskim eval` can tell (`training/LOG.md`).
+//! rounded to 8 bits by its own largest number, each column of weights was to 7 when it was exported: a sum of two products of them fits the
+//! 16 bits in which older processors add them, so that every machine gets the same sums. What is lost is less than `codeskim eval` can tell
+//! (`training/LOG.md`).
 
-use candle_core::{Device, Result, Storage, Tensor, bail};
+use candle_core::{DType, Device, Result, Shape, Storage, Tensor, bail};
+use candle_nn::VarBuilder;
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix, QuantParams};
 use rten_tensor::NdTensorView;
 
@@ -23,7 +25,15 @@ pub enum Precision {
     Exact,
 }
 
-/// Trained weights that rows are multiplied with.
+/// Weights as they are stored: whole steps, each written with [`ZERO`] added.
+pub struct Stored {
+    /// Of a weight row after row.
+    pub bytes: Vec<u8>,
+    /// What one step is worth.
+    pub steps: Vec<f32>,
+}
+
+/// What rows are multiplied with.
 pub struct Matrix {
     width: usize,
     columns: usize,
@@ -39,19 +49,41 @@ enum Weights {
     },
 }
 
+impl Stored {
+    /// Reads `weight`, of that shape, and its `steps` steps.
+    pub fn load(shape: impl Into<Shape>, steps: usize, vb: &VarBuilder) -> Result<Self> {
+        let bytes = vb.get_with_hints_dtype(shape, "weight", Default::default(), DType::U8)?.flatten_all()?.to_vec1()?;
+        Ok(Self { bytes, steps: vb.get(steps, "step")?.to_vec1()? })
+    }
+}
+
+/// The steps that a stored byte stands for.
+pub fn whole(byte: u8) -> i8 {
+    byte.wrapping_sub(ZERO) as i8
+}
+
 impl Matrix {
-    /// Takes a weight of (width of a row, columns).
-    pub fn new(weight: &Tensor, precision: Precision) -> Result<Self> {
-        let (width, columns) = weight.dims2()?;
-        let weights = match precision {
-            Precision::Exact => Weights::Exact(weight.contiguous()?),
-            Precision::Rounded => {
-                let (rounded, steps) = kernels::round_columns(&weight.flatten_all()?.to_vec1::<f32>()?, columns);
-                let packed = GemmExecutor::<u8, i8, i32>::new().prepack_b(NdTensorView::from_data([width, columns], &rounded[..]));
-                Weights::Rounded { packed, steps }
+    /// Weights with a step for each column.
+    pub fn new(stored: Stored, precision: Precision) -> Result<Self> {
+        let Stored { bytes, steps } = stored;
+        let (width, columns) = (bytes.len() / steps.len(), steps.len());
+        match precision {
+            Precision::Exact => {
+                let weight = bytes.iter().zip(steps.iter().cycle()).map(|(byte, step)| f32::from(whole(*byte)) * step).collect();
+                Self::exact(&Tensor::from_vec(weight, (width, columns), &Device::Cpu)?)
             }
-        };
-        Ok(Self { width, columns, weights })
+            Precision::Rounded => {
+                let weight: Vec<i8> = bytes.into_iter().map(whole).collect();
+                let packed = GemmExecutor::<u8, i8, i32>::new().prepack_b(NdTensorView::from_data([width, columns], &weight[..]));
+                Ok(Self { width, columns, weights: Weights::Rounded { packed, steps } })
+            }
+        }
+    }
+
+    /// Multiplies with (width of a row, columns) in 32 bits.
+    pub fn exact(weight: &Tensor) -> Result<Self> {
+        let (width, columns) = weight.dims2()?;
+        Ok(Self { width, columns, weights: Weights::Exact(weight.contiguous()?) })
     }
 
     /// Width of a row.
@@ -104,11 +136,13 @@ mod tests {
         for (n, width, columns) in [(1, 32, 16), (5, 192, 48), (150, 100, 37)] {
             let of = |seed: usize, len: usize| (0..len).map(|i| ((i * seed) % 101) as f32 / 50.0 - 1.0).collect::<Vec<f32>>();
             let (rows, bias, before) = (of(37, n * width), of(11, columns), of(53, n * columns));
-            let weight = Tensor::from_vec(of(29, width * columns), (width, columns), &Device::Cpu).expect("a tensor");
+            let bytes: Vec<u8> = (0..width * columns).map(|i| ZERO - 63 + ((i * 29) % 127) as u8).collect();
+            let steps: Vec<f32> = (1..=columns).map(|i| i as f32 / (20 * columns) as f32).collect();
             for rectified in [false, true] {
                 let sums = |precision| {
                     let mut to = before.clone();
-                    Matrix::new(&weight, precision).and_then(|m| m.add(&mut to, &rows, &bias, rectified)).expect("a product");
+                    let stored = Stored { bytes: bytes.clone(), steps: steps.clone() };
+                    Matrix::new(stored, precision).and_then(|m| m.add(&mut to, &rows, &bias, rectified)).expect("a product");
                     to
                 };
                 let (exact, rounded) = (sums(Precision::Exact), sums(Precision::Rounded));
@@ -121,10 +155,10 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_columns_of_zeros_give_zeros() {
-        let weight = Tensor::zeros((16, 8), candle_core::DType::F32, &Device::Cpu).expect("a tensor");
+    fn rows_of_zeros_give_zeros() {
+        let stored = Stored { bytes: vec![ZERO + 63; 16 * 8], steps: vec![1.0; 8] };
         let mut to = vec![0.0; 24];
-        Matrix::new(&weight, Precision::Rounded).and_then(|m| m.add(&mut to, &[0.0; 48], &[0.0; 8], false)).expect("a product");
+        Matrix::new(stored, Precision::Rounded).and_then(|m| m.add(&mut to, &[0.0; 48], &[0.0; 8], false)).expect("a product");
         assert_eq!(to, [0.0; 24]);
     }
 }

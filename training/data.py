@@ -20,6 +20,7 @@ FOREIGN = 2          # questions at most, of those answered elsewhere, that a wi
 CUT = 0.25           # share of labelled windows that lose the lines that answer one of their questions
 LARGEST_CUT = 0.3    # share of the lines
 COPIED = 0.3         # share of a text's telling lines that may be in validation files
+APART = ("near", "lot")  # labels that not every stage learns from
 SEARCH_LINE = re.compile(r"^\d+[:-] ?")
 
 
@@ -95,23 +96,24 @@ def is_copy(lines, known):
     return len(own & known) > COPIED * len(own)
 
 
-def load_labels(path, vocabulary, near=False):
-    """(training documents, validation documents), each with .lang, .package, .paths, .search, .first (of the first labels), .lots (forms of
-    questions drawn by lot) and .near set: asked what was asked of another part of its file or package. Those are left out unless `near`.
+def load_labels(path, vocabulary, also=()):
+    """(training documents, validation documents), each with .lang, .package, .paths, .search, .first (of the first labels) and .apart set: "near" where
+    it is asked what was asked of another part of its file or package, "lot" where forms of questions were drawn by lot, or none. Those with one
+    are left out unless it is in `also`.
 
     Those for training have their questions in plain words among the others, those for validation apart, in .natural. Those for training that are
     part of a file also have .whole: a document of the file, whose questions know nothing of the other lines, and .span, where in it they are.
     """
     train, validation, seen, known = [], [], {}, validation_lines(path)
     for row in map(json.loads, open(path)):
-        is_near = row["id"].startswith("near-")
-        if row["package"] in FORBIDDEN or row["package"] not in VALIDATION and is_copy(row["lines"], known) or is_near and not near:
+        apart = next((name for name in APART if row["id"].startswith(f"{name}-")), None)
+        if row["package"] in FORBIDDEN or row["package"] not in VALIDATION and is_copy(row["lines"], known) or apart and apart not in also:
             continue
         if row["id"] not in seen:
             document = Document(as_skimmed(row["lines"]), vocabulary)
             document.lang, document.package, document.search = row["lang"], row["package"], row["lines"][0].startswith("== ")
             document.paths, document.whole, document.first = frozenset(row["paths"]), None, row["id"].startswith("train-")
-            document.near, document.lots = is_near, row["id"].startswith("lot-")
+            document.apart = apart
             document.natural = document.with_questions([])
             seen[row["id"]] = document
             (validation if row["package"] in VALIDATION else train).append(document)

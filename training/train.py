@@ -28,7 +28,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 
 import evaluate
-from data import by_package, labelled_sample, load_labels, load_mined, log_sample, mined_sample, tensors
+from data import APART, by_package, labelled_sample, load_labels, load_mined, log_sample, mined_sample, tensors
 from export import as_multiplied, restored
 from model import places, student
 from teacher import teacher
@@ -46,7 +46,7 @@ arguments.add_argument("--texts", type=int, default=2, help="windows a step, eac
 arguments.add_argument("--labels", type=float, default=1.0, help="share of the labelled training windows used, for the learning curve")
 arguments.add_argument("--near", type=float, default=0.0, help="share of labelled windows that are asked what was asked of another part of their file or package")
 arguments.add_argument("--start", type=pathlib.Path, help="checkpoint, or folder of shipped weights of the same vocabulary, that the student goes on from")
-arguments.add_argument("--lots", type=float, default=0.0, help="share of labelled windows whose questions were put in forms drawn by lot, half of them without an answer")
+arguments.add_argument("--lot", type=float, default=0.0, help="share of labelled windows whose questions were put in forms drawn by lot, half of them without an answer")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
 arguments.add_argument("--without", nargs="+", default=[], choices=("pretraining", "initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
 arguments.add_argument("--dropout", type=float, default=0.0, help="in the transformer over lines")
@@ -146,9 +146,8 @@ def main():
 
     # --- data
     vocabulary = Vocabulary([w.encode() for w in (args.work / "vocab.txt").read_text().split()])
-    labelled, validation = load_labels(args.work / "labelled.jsonl", vocabulary, args.near > 0)
-    near, lots = [document for document in labelled if document.near], [document for document in labelled if document.lots]
-    labelled = [document for document in labelled if not document.near and not document.lots]
+    labelled, validation = load_labels(args.work / "labelled.jsonl", vocabulary, [name for name in APART if getattr(args, name) > 0])
+    near, lots, labelled = ([document for document in labelled if document.apart == apart] for apart in (*APART, None))
     random.Random(2).shuffle(labelled)
     labelled = labelled[:round(args.labels * len(labelled))]
     first = [document for document in labelled if document.first]
@@ -238,7 +237,7 @@ def main():
             elif is_log:
                 document, questions, label, start, end = log_sample(vocabulary, rng)
             else:
-                windows = near if rng.random() < args.near else lots if rng.random() < args.lots else first if rng.random() < FIRST * progress else labelled
+                windows = near if rng.random() < args.near else lots if rng.random() < args.lot else first if rng.random() < FIRST * progress else labelled
                 document, questions, label, start, end = labelled_sample(windows, labelled_packages, rng)
             inputs = tensors(document, questions, vocabulary, start, end)
             inputs[:2] = renamed(*inputs[:2], args.renamed, vocabulary.size)

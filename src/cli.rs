@@ -126,17 +126,17 @@ enum Command {
         pattern: String,
         /// Files or directories, inside a root
         paths: Vec<String>,
-        /// Only files matching this glob; all but them with a leading !; repeatable
+        /// Only files matching this glob; all but them with a leading !; repeatable, the last that matches a file decides
         #[arg(short, long)]
         glob: Vec<String>,
-        /// Lines to show around each match
-        #[arg(short = 'C', long, value_name = "N")]
+        /// Lines to show around each match, where -A or -B does not say another number
+        #[arg(short = 'C', long, value_name = "N", overrides_with = "context")]
         context: Option<usize>,
         /// Lines to show before each match
-        #[arg(short = 'B', long, value_name = "N")]
+        #[arg(short = 'B', long, value_name = "N", overrides_with = "before_context")]
         before_context: Option<usize>,
         /// Lines to show after each match
-        #[arg(short = 'A', long, value_name = "N")]
+        #[arg(short = 'A', long, value_name = "N", overrides_with = "after_context")]
         after_context: Option<usize>,
         /// Ignore case
         #[arg(short, long)]

@@ -4,7 +4,7 @@
 
 WORK holds refine.pt, which refine.py made of the same checkpoint.
 
-OUT_DIR gets model.safetensors (bytes and float16), config.json (with the thresholds that are best on validation windows, asked in both wordings) and vocab.txt.
+OUT_DIR gets model.safetensors (bytes with float32 steps, and float16), config.json (with the thresholds that are best on validation windows, asked in both wordings) and vocab.txt.
 """
 import json
 import pathlib
@@ -59,7 +59,7 @@ def as_multiplied(tensors):
 
 
 def stored(tensors):
-    """What the file holds, of weights as they are multiplied: float16, and large ones in bytes, 128 more than whole steps of a column's or row's own size."""
+    """What the file holds, of weights as they are multiplied: float16, and large ones in bytes, 128 more than whole steps of a column's or row's own size, in float32."""
     out = {}
     for name, tensor in tensors.items():
         largest = LARGEST_OF_ROW if name == EMBEDDING else LARGEST_OF_COLUMN
@@ -72,7 +72,8 @@ def stored(tensors):
 
 
 def restored(file):
-    """The weights, as they are multiplied, that the file stands for: the inverse of `stored`."""
+    """The weights, as they are multiplied, that the file of `stored` stands for."""
+    assert file[EMBEDDING].dtype == torch.uint8, "weights of an older form"
     out = {}
     for name, tensor in file.items():
         if tensor.dtype == torch.uint8:

@@ -43,6 +43,9 @@ impl Workspace {
                         quote(glob)
                     )));
                 }
+                if glob.starts_with('#') {
+                    return Err(bad(glob, "as in an ignore file, # begins a comment; write \\#"));
+                }
                 overrides.add(glob).map_err(|error| match error {
                     ignore::Error::Glob { err, .. } => bad(glob, &err),
                     other => bad(glob, &other.to_string()),

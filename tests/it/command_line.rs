@@ -109,6 +109,9 @@ fn context_before_and_after_and_several_globs_are_those_of_grep() {
     assert_eq!(shown(&["a.txt", "-C", "2", "-A", "0"]), "a.txt\n3-3\n4-4\n5:needle\n", "the closer word holds");
     assert_eq!(shown(&["-g", "*.txt", "-g", "*.md"]), "a.txt\n5:needle\n\nb.md\n5:needle\n");
     assert_eq!(shown(&["-g", "!*.txt", "-g", "!c.*"]), "b.md\n5:needle\n");
+    assert_eq!(shown(&["-g", "*.txt", "-g", "!a.*"]), "", "the last glob that matches decides");
+    assert_eq!(shown(&["-g", "!a.*", "-g", "*.txt"]), "a.txt\n5:needle\n", "the last glob that matches decides");
+    assert_eq!(shown(&["a.txt", "-A2", "-A1"]), shown(&["a.txt", "-A1"]), "so does the last number");
     let refused = codeskim(directory.path(), &["grep", "needle", "-A", "51"]);
     assert_eq!((refused.status, refused.stderr.as_str()), (2, "codeskim: context 51 is more than 50; read the file instead.\n"));
 }

@@ -15,6 +15,9 @@ use crate::skim::kernels::{self, ZERO, numbers};
 /// Rows multiplied at a time: their sums stay in the cache until they are floats again.
 const SOME: usize = 64;
 
+/// Steps of a stored weight, at most: two products of a byte with it fit 16 bits.
+const LARGEST: u8 = 63;
+
 /// How products are computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Precision {
@@ -64,9 +67,15 @@ pub fn whole(byte: u8) -> i8 {
 
 impl Matrix {
     /// Weights with a step for each column.
+    ///
+    /// # Errors
+    /// Weights of more steps than [`LARGEST`], whose sums would differ from machine to machine.
     pub fn new(stored: Stored, precision: Precision) -> Result<Self> {
         let Stored { bytes, steps } = stored;
         let (width, columns) = (bytes.len() / steps.len(), steps.len());
+        if bytes.iter().any(|byte| whole(*byte).unsigned_abs() > LARGEST) {
+            bail!("weights of more than {LARGEST} steps, whose sums overflow");
+        }
         match precision {
             Precision::Exact => {
                 let weight = bytes.iter().zip(steps.iter().cycle()).map(|(byte, step)| f32::from(whole(*byte)) * step).collect();

@@ -69,7 +69,7 @@ impl Matrix {
     /// Weights with a step for each column.
     ///
     /// # Errors
-    /// Weights of more steps than [`LARGEST`], whose sums would differ from machine to machine.
+    /// Weights of more than 63 steps, whose sums would differ from machine to machine.
     pub fn new(stored: Stored, precision: Precision) -> Result<Self> {
         let Stored { bytes, steps } = stored;
         let (width, columns) = (bytes.len() / steps.len(), steps.len());

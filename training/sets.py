@@ -27,6 +27,7 @@ import sys
 
 from data import VALIDATION, enclosing
 from fetch import HERE, LABELS, numbers, package_dir, read_checked, window_lines
+from mine import MEASURED
 from text import line_features
 
 COMMENTS, OF_A_LANGUAGE, NAMES = 300, 60, 300
@@ -35,9 +36,9 @@ OPENINGS = ("What does {} do?", "How does {} work?", "Where is {}?", "Explain {}
 SHORTEST, LONGEST = 100, 4000  # lines of a file
 
 
-def labelled(files, cache, everything=False):
-    """(row, its lines, index of each line's number, lines of its whole file or none) of validation packages, or of all."""
-    for row in (row for path in files for row in map(json.loads, path.open()) if everything or row["package"] in VALIDATION):
+def labelled(files, cache):
+    """(row, its lines, index of each line's number, lines of its whole file or none) of packages that are not trained on."""
+    for row in (row for path in files for row in map(json.loads, path.open()) if row["package"] in VALIDATION | MEASURED):
         try:
             root = package_dir(cache, row["registry"], row["package"], row["version"])
             lines = window_lines(row, root)
@@ -107,7 +108,7 @@ def main():
                         whole.write(json.dumps(record(row, question, text, [n - 1 for n in numbers(question["keep"])])) + "\n")
     for name in ("fresh", "close", "parts", "search"):
         with (out / f"{name}.jsonl").open("w") as file:
-            for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache, everything=name in ("fresh", "close")):
+            for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache):
                 write_windows(file, row, lines, index)
     rows = [row for row in map(json.loads, (work / "mined.jsonl").open())
             if row["package"] in VALIDATION and SHORTEST <= len(row["lines"]) <= LONGEST and row["kinds"][0] == "comment"]

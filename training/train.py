@@ -242,7 +242,8 @@ def main():
                 windows = near if rng.random() < args.near else lots if rng.random() < args.lot else first if rng.random() < FIRST * progress else labelled
                 document, questions, label, start, end = labelled_sample(windows, labelled_packages, rng)
             inputs = tensors(document, questions, vocabulary, start, end)
-            inputs[:2] = renamed(*inputs[:2], args.renamed, vocabulary.size)
+            if args.renamed:
+                inputs[:2] = renamed(*inputs[:2], args.renamed, vocabulary.size)
             inputs = [x.to(device) for x in inputs]
             met, label = model.meet(*inputs), torch.from_numpy(label).to(device)
             known = places(inputs[0], inputs[4])

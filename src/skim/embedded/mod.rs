@@ -192,7 +192,21 @@ fn windows(n: usize) -> Vec<std::ops::Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use super::product::{LARGEST, whole};
     use super::*;
+
+    #[test]
+    fn no_sum_of_two_products_with_the_weights_overflows() {
+        let weights = candle_core::safetensors::load_buffer(WEIGHTS, &Device::Cpu).expect("the weights");
+        let bytes = weights.iter().filter(|(name, tensor)| tensor.dtype() == DType::U8 && *name != "encoder.embedding.weight");
+        let mut matrices = 0;
+        for (name, tensor) in bytes {
+            let bytes: Vec<u8> = tensor.flatten_all().and_then(|t| t.to_vec1()).expect("bytes");
+            assert!(bytes.into_iter().all(|byte| whole(byte).unsigned_abs() <= LARGEST), "{name}");
+            matrices += 1;
+        }
+        assert!(matrices > 0);
+    }
 
     #[test]
     fn windows_cover_every_line_and_overlap() {

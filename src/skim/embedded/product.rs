@@ -16,7 +16,8 @@ use crate::skim::kernels::{self, ZERO, numbers};
 const SOME: usize = 64;
 
 /// Steps of a stored weight, at most: two products of a byte with it fit 16 bits.
-const LARGEST: u8 = 63;
+#[cfg(test)]
+pub(super) const LARGEST: u8 = 63;
 
 /// How products are computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,16 +67,10 @@ pub fn whole(byte: u8) -> i8 {
 }
 
 impl Matrix {
-    /// Weights with a step for each column.
-    ///
-    /// # Errors
-    /// Weights of more than 63 steps, whose sums would differ from machine to machine.
+    /// Weights with a step for each column, of [`LARGEST`] steps at most.
     pub fn new(stored: Stored, precision: Precision) -> Result<Self> {
         let Stored { bytes, steps } = stored;
         let (width, columns) = (bytes.len() / steps.len(), steps.len());
-        if bytes.iter().any(|byte| whole(*byte).unsigned_abs() > LARGEST) {
-            bail!("weights of more than {LARGEST} steps, whose sums overflow");
-        }
         match precision {
             Precision::Exact => {
                 let weight = bytes.iter().zip(steps.iter().cycle()).map(|(byte, step)| f32::from(whole(*byte)) * step).collect();

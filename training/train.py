@@ -46,7 +46,7 @@ arguments.add_argument("--texts", type=int, default=2, help="windows a step, eac
 arguments.add_argument("--labels", type=float, default=1.0, help="share of the labelled training windows used, for the learning curve")
 arguments.add_argument("--near", type=float, default=0.0, help="share of labelled windows that are asked what was asked of another part of their file or package")
 arguments.add_argument("--start", type=pathlib.Path, help="checkpoint, or folder of shipped weights of the same vocabulary, that the student goes on from")
-arguments.add_argument("--lot", type=float, default=0.0, help="share, of the labelled windows that are not --near, of those in labels/lots.jsonl, which fetch.py takes when it is named")
+arguments.add_argument("--lot", type=float, default=0.0, help="share, of the labelled windows that are not --near, of those in labels/lots.jsonl")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
 arguments.add_argument("--without", nargs="+", default=[], choices=("pretraining", "initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
 arguments.add_argument("--dropout", type=float, default=0.0, help="in the transformer over lines")

@@ -1,4 +1,4 @@
-//! A file, or lines of one, as [`Material`]: completed by syntax where there is a grammar, by indentation where there is none.
+//! A file, or lines of one, as [`Material`]: completed by syntax where there is a grammar, by blocks in Markdown, by indentation elsewhere.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -6,9 +6,11 @@ use std::sync::OnceLock;
 use tree_sitter::Tree;
 
 use super::language::Language;
+use super::markdown::{Heading, Markdown};
+use super::plain::{Form, errors_asked_for};
 use super::select::is_structural;
 use super::structure::Header;
-use super::{Definition, FocusQuestion, Material, Pointer, indent, render, structure};
+use super::{Definition, FocusQuestion, Material, Pointer, constants, few_of, render, structure};
 use crate::skim::{LineScores, best_first};
 
 /// Lines of an outline, at most.
@@ -27,19 +29,21 @@ pub struct Code<'a> {
     /// 0-based number of the first of the lines.
     first: usize,
     syntax: Syntax,
-    tree: OnceLock<Option<Tree>>,
+    structure: OnceLock<Structure>,
 }
 
-/// How lines belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How lines belong together, as far as the path tells.
 enum Syntax {
     Grammar(Language),
-    /// Headings with `#`.
     Markdown,
-    /// Headings in brackets, as in TOML.
-    Sections,
-    /// Lines belong to the nearest line before them that is indented less.
-    Indentation,
+    Plain(Form),
+}
+
+/// What belongs together in the text.
+enum Structure {
+    Tree(Language, Tree),
+    Markdown(Markdown),
+    Plain(Form),
 }
 
 impl<'a> Code<'a> {
@@ -53,71 +57,44 @@ impl<'a> Code<'a> {
         let syntax = match Language::of(path) {
             Some(language) => Syntax::Grammar(language),
             None if [".md", ".markdown", ".mdx"].iter().any(|end| path.ends_with(end)) => Syntax::Markdown,
-            None if [".toml", ".ini", ".cfg", ".conf"].iter().any(|end| path.ends_with(end)) => Syntax::Sections,
-            None => Syntax::Indentation,
+            None => Syntax::Plain(Form::of(path, text)),
         };
-        Self { text, first: range.start, range, syntax, tree: OnceLock::new() }
+        Self { text, first: range.start, range, syntax, structure: OnceLock::new() }
     }
 
-    fn tree(&self, language: Language) -> Option<&Tree> {
-        self.tree.get_or_init(|| language.parse(&self.text.concat())).as_ref()
+    fn structure(&self) -> &Structure {
+        self.structure.get_or_init(|| match self.syntax {
+            Syntax::Grammar(language) => {
+                let tree = language.parse(&self.text.concat());
+                tree.map_or(Structure::Plain(Form::Indentation), |tree| Structure::Tree(language, tree))
+            }
+            Syntax::Markdown => Structure::Markdown(Markdown::new(&self.text.concat())),
+            Syntax::Plain(form) => Structure::Plain(form),
+        })
+    }
+
+    /// What the lines have of a range of the text, counted from the first of them.
+    fn own(&self, rows: &Range<usize>) -> Range<usize> {
+        let row = |row: usize| row.clamp(self.range.start, self.range.end) - self.range.start;
+        row(rows.start)..row(rows.end)
     }
 
     /// The headers of definitions that have any of the lines, as far as they have; rows count from the first line.
     fn own_headers(&self, tree: &Tree) -> Vec<Header> {
-        let shown = &self.range;
-        let own = |rows: &Range<usize>| {
-            let row = |row: usize| row.clamp(shown.start, shown.end) - shown.start;
-            row(rows.start)..row(rows.end)
-        };
         let clip = |header: Header| Header {
-            rows: own(&header.rows),
-            whole: own(&header.whole),
-            name: header.name.filter(|(line, _)| shown.contains(line)).map(|(line, bytes)| (line - shown.start, bytes)),
+            rows: self.own(&header.rows),
+            whole: self.own(&header.whole),
+            name: header.name.filter(|(line, _)| self.range.contains(line)).map(|(line, bytes)| (line - self.range.start, bytes)),
             level: header.level,
         };
         structure::headers(tree).into_iter().map(clip).filter(|header| !header.whole.is_empty()).collect()
     }
 
-    /// For each line, the line that it stands under.
-    fn parents(&self) -> Vec<Option<usize>> {
-        let mut open: Vec<(usize, usize)> = Vec::new(); // (line, level)
-        let mut fenced = false;
-        let level = |line: &str, fenced: bool| match self.syntax {
-            Syntax::Markdown if fenced => usize::MAX,
-            Syntax::Markdown => match line.bytes().take_while(|byte| *byte == b'#').count() {
-                0 => usize::MAX,
-                depth => depth,
-            },
-            Syntax::Sections if line.starts_with('[') => 0,
-            Syntax::Sections => indent(line) + 1,
-            _ => indent(line),
-        };
-        let mut out = Vec::with_capacity(self.lines().len());
-        for (i, line) in self.lines().iter().enumerate() {
-            if line.trim().is_empty() {
-                out.push(None);
-                continue;
-            }
-            fenced ^= self.syntax == Syntax::Markdown && line.trim_start().starts_with("```");
-            let own = level(line, fenced);
-            while open.last().is_some_and(|(_, level)| *level >= own) {
-                open.pop();
-            }
-            out.push(open.last().map(|(line, _)| *line));
-            if own != usize::MAX {
-                open.push((i, own));
-            }
-        }
-        out
-    }
-
     /// Headers of definitions, or what comes closest to them. Of too many definitions those come first that are in no other, then those that
     /// score best, with a line each.
     fn headers(&self, scores: &[f32]) -> Vec<bool> {
-        if let Syntax::Grammar(language) = self.syntax
-            && let Some(tree) = self.tree(language)
-        {
+        let mut kept = vec![false; self.lines().len()];
+        if let Structure::Tree(_, tree) = self.structure() {
             let mut headers = self.own_headers(tree);
             headers.retain(|header| !header.rows.is_empty());
             if headers.iter().map(|header| header.rows.len()).sum::<usize>() > LONGEST_OUTLINE {
@@ -128,33 +105,27 @@ impl<'a> Code<'a> {
                 headers.iter_mut().for_each(|header| header.rows = line(header)..line(header) + 1);
             }
             if !headers.is_empty() {
-                let mut kept = vec![false; self.lines().len()];
                 headers.into_iter().for_each(|header| kept[header.rows].fill(true));
                 return kept;
             }
         }
         // Headings in Markdown; elsewhere the least indented lines that others stand under, and the end, where logs and tables sum up
-        let parents = self.parents();
-        let mut kept = vec![false; parents.len()];
-        let heads = parents.iter().flatten().filter(|line| parents[**line].is_none() || self.syntax == Syntax::Markdown);
-        heads.for_each(|line| kept[*line] = true);
-        let surplus: Vec<_> = (0..kept.len()).filter(|i| kept[*i]).skip(LONGEST_OUTLINE).collect();
-        surplus.into_iter().for_each(|i| kept[i] = false);
-        if matches!(self.syntax, Syntax::Indentation | Syntax::Sections) || !kept.contains(&true) {
+        let form = if let Structure::Plain(form) = self.structure() { *form } else { Form::Indentation };
+        let heads: Vec<usize> = if let Structure::Markdown(markdown) = self.structure() {
+            markdown.headings().iter().flat_map(|heading| self.own(&heading.lines)).collect()
+        } else {
+            let parents = form.parents(self.lines());
+            let mut heads: Vec<usize> = parents.iter().flatten().copied().filter(|line| parents[*line].is_none()).collect();
+            heads.dedup();
+            heads
+        };
+        heads.iter().take(LONGEST_OUTLINE).for_each(|line| kept[*line] = true);
+        if heads.is_empty() || matches!(self.structure(), Structure::Plain(Form::Indentation | Form::Sections)) {
             let end = kept.len();
             kept[end.saturating_sub(LAST)..].fill(true);
         }
         kept
     }
-}
-
-/// Python's tracebacks in a log, each with the line after its frames, which says what went wrong.
-fn tracebacks<'a>(lines: &'a [&str]) -> impl Iterator<Item = Range<usize>> + 'a {
-    let begins = |i: &usize| lines[*i].trim_start().starts_with("Traceback (most recent call last)");
-    (0..lines.len()).filter(begins).map(move |start| {
-        let frames = lines[start + 1..].iter().take_while(|line| line.trim().is_empty() || indent(line) > indent(lines[start])).count();
-        start..(start + frames + 2).min(lines.len())
-    })
 }
 
 impl Material for Code<'_> {
@@ -163,48 +134,65 @@ impl Material for Code<'_> {
     }
 
     fn complete(&self, kept: &mut [bool]) {
-        if let Syntax::Grammar(language) = self.syntax
-            && let Some(tree) = self.tree(language)
-        {
-            let mut all = vec![false; self.text.len()];
-            all[self.range.clone()].copy_from_slice(kept);
-            structure::complete(tree, &mut all);
-            structure::repair(language, tree, self.text, &mut all);
-            return kept.copy_from_slice(&all[self.range.clone()]);
-        }
-        for traceback in tracebacks(self.lines()).filter(|lines| kept[lines.clone()].contains(&true)).collect::<Vec<_>>() {
-            (kept[traceback.start], kept[traceback.end - 1]) = (true, true);
-        }
-        let parents = self.parents();
-        for i in (0..kept.len()).rev().filter(|i| kept[*i]).collect::<Vec<_>>() {
-            let mut up = parents[i];
-            while let Some(line) = up.filter(|line| !kept[*line]) {
-                kept[line] = true;
-                up = parents[line];
+        let mut all = vec![false; self.text.len()];
+        all[self.range.clone()].copy_from_slice(kept);
+        match self.structure() {
+            Structure::Tree(language, tree) => {
+                structure::complete(*language, tree, self.text, &mut all);
+                structure::repair(*language, tree, self.text, &mut all);
             }
+            Structure::Markdown(markdown) => markdown.complete(&mut all),
+            Structure::Plain(form) => form.complete(self.text, &mut all),
         }
+        kept.copy_from_slice(&all[self.range.clone()]);
     }
 
     fn named(&self, question: &FocusQuestion) -> Vec<Header> {
         let names = question.names();
-        let Syntax::Grammar(language) = self.syntax else { return Vec::new() };
-        let Some(tree) = self.tree(language).filter(|_| !names.is_empty()) else { return Vec::new() };
+        if names.is_empty() {
+            return Vec::new(); // before anything is parsed
+        }
+        let Structure::Tree(_, tree) = self.structure() else { return Vec::new() };
         let mut headers = self.own_headers(tree);
         let text = |header: &Header| header.name.as_ref().and_then(|(line, bytes)| self.lines()[*line].get(bytes.clone()));
         headers.retain(|header| text(header).is_some_and(|name| names.contains(&name)));
         headers
     }
 
+    /// Few lines that say what went wrong in what a program printed, where that is asked; in code, the constants that are used.
+    fn wanted_with(&self, question: &FocusQuestion, picked: &[bool]) -> Vec<usize> {
+        let lines = self.lines();
+        match self.syntax {
+            Syntax::Grammar(_) => constants::used(lines, picked),
+            Syntax::Markdown => Vec::new(),
+            Syntax::Plain(_) => {
+                Some(errors_asked_for(lines, question.as_str())).filter(|errors| errors.len() <= few_of(lines.len())).unwrap_or_default()
+            }
+        }
+    }
+
     fn definitions(&self) -> Vec<Definition> {
-        let Syntax::Grammar(language) = self.syntax else { return Vec::new() };
-        let headers = self.tree(language).map(|tree| self.own_headers(tree)).unwrap_or_default();
-        let holds_no_other = |i: usize| headers.get(i + 1).is_none_or(|next: &Header| next.whole.start >= headers[i].whole.end);
-        let definition = |Header { rows, whole, name, .. }: &Header| Definition {
-            lines: whole.clone(),
-            body: rows.end..whole.end,
-            name: name.clone().and_then(|(line, bytes)| self.lines()[line].get(bytes).map(str::to_owned)),
-        };
-        (0..headers.len()).filter(|i| holds_no_other(*i)).map(|i| definition(&headers[i])).collect()
+        match self.structure() {
+            Structure::Tree(_, tree) => {
+                let headers = self.own_headers(tree);
+                let holds_no_other = |i: usize| headers.get(i + 1).is_none_or(|next: &Header| next.whole.start >= headers[i].whole.end);
+                let definition = |Header { rows, whole, name, .. }: &Header| Definition {
+                    lines: whole.clone(),
+                    body: rows.end..whole.end,
+                    name: name.clone().and_then(|(line, bytes)| self.lines()[line].get(bytes).map(str::to_owned)),
+                };
+                (0..headers.len()).filter(|i| holds_no_other(*i)).map(|i| definition(&headers[i])).collect()
+            }
+            Structure::Markdown(markdown) => {
+                let section = |heading: &Heading| Definition {
+                    lines: self.own(&(heading.lines.start..heading.own_end)),
+                    body: self.own(&(heading.lines.end..heading.own_end)),
+                    name: Some(self.text[heading.lines.start].trim_matches(['#', ' ', '\t', '\r', '\n']).to_owned()),
+                };
+                markdown.headings().iter().map(section).filter(|section| !section.body.is_empty()).collect()
+            }
+            Structure::Plain(_) => Vec::new(),
+        }
     }
 
     /// The headers, and the likeliest lines all the same: a wrong "none" would cost another call.
@@ -229,40 +217,5 @@ impl Material for Code<'_> {
 
     fn room(&self, most: usize) -> usize {
         render::room(most)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn completed(path: &str, lines: &[&str], picked: &[usize]) -> Vec<usize> {
-        let mut kept: Vec<bool> = (0..lines.len()).map(|line| picked.contains(&line)).collect();
-        Code::new(path, lines, 0).complete(&mut kept);
-        (0..lines.len()).filter(|line| kept[*line]).collect()
-    }
-
-    #[test]
-    fn a_traceback_says_what_went_wrong() {
-        let log = [
-            "ok",
-            "Traceback (most recent call last):",
-            "  File \"a.py\", line 3",
-            "    f()",
-            "",
-            "  File \"b.py\"",
-            "KeyError: 'a'",
-            "ok",
-        ];
-        assert_eq!(completed("log.txt", &log, &[3]), [1, 2, 3, 6]);
-        assert_eq!(completed("log.txt", &log, &[0]), [0]);
-        assert_eq!(completed("log.txt", &log[..4], &[1]), [1, 2, 3]);
-    }
-
-    #[test]
-    fn a_setting_comes_with_its_section() {
-        let lines = ["name = 1", "[a]", "x = 1", "y = [", "  2,", "]", "[b]", "z = 3"];
-        assert_eq!(completed("Cargo.toml", &lines, &[4]), [1, 3, 4]);
-        assert_eq!(completed("Cargo.toml", &lines, &[0, 7]), [0, 6, 7]);
     }
 }

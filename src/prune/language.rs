@@ -6,8 +6,12 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
+use super::preprocessor::one_branch;
+
 /// How long parsing may take: much longer than ordinary code of as many lines as are skimmed.
 const LONGEST_PARSE: Duration = Duration::from_secs(3);
+/// Longer texts are read in one way only, in bytes: a reading of so many takes a tenth of a second.
+const LONGEST_READ_AGAIN: usize = 1 << 20;
 
 /// A language with a grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,8 +185,30 @@ impl Language {
     }
 
     /// The tree of a text; none if that takes too long, as with thousands of lines that could each be read in many ways.
+    ///
+    /// C and C++ with errors are also read with one branch of each condition, and C, as headers of both are called `.h`, as C++: the tree is
+    /// that of the reading with the fewest errors.
     pub fn parse(self, text: &str) -> Option<Tree> {
         let began = Instant::now();
+        let again = text.len() <= LONGEST_READ_AGAIN;
+        let one_branch = if again && self.has_preprocessor() { one_branch(text) } else { None };
+        let as_cpp = if again && self == C { Some(Cpp) } else { None };
+        let (text, one_branch) = (Some(text), one_branch.as_deref());
+        let mut best: Option<(usize, Tree)> = None;
+        for (language, text) in [(Some(self), text), (Some(self), one_branch), (as_cpp, text), (as_cpp, one_branch)] {
+            let Some(tree) = language.zip(text).and_then(|(language, text)| language.read(text, began)) else { continue };
+            let errors = errors(&tree);
+            if errors == 0 {
+                return Some(tree);
+            }
+            if best.as_ref().is_none_or(|(fewest, _)| errors < *fewest) {
+                best = Some((errors, tree));
+            }
+        }
+        best.map(|(_, tree)| tree)
+    }
+
+    fn read(self, text: &str, began: Instant) -> Option<Tree> {
         let mut slow = |_: &ParseState| if began.elapsed() > LONGEST_PARSE { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         let mut rest = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
         self.parser().parse_with_options(&mut rest, None, Some(ParseOptions::new().progress_callback(&mut slow)))
@@ -207,10 +233,25 @@ impl Language {
         parser
     }
 
+    /// Whether `#if` and its kin stand between lines.
+    pub fn has_preprocessor(self) -> bool {
+        matches!(self, C | Cpp)
+    }
+
     /// Whether an empty block is an error, so that a gap has to be read as a statement.
     pub fn needs_statements(self) -> bool {
         self == Python
     }
+}
+
+/// How many places of a text its grammar could not read.
+fn errors(tree: &Tree) -> usize {
+    let mut found = 0;
+    each_node(tree.root_node(), |node, _| {
+        found += usize::from(node.is_error() || node.is_missing());
+        node.has_error()
+    });
+    found
 }
 
 /// Visits a node and what is in it, in order and without recursion, telling each node's parent's kind; children are visited where `visit`

@@ -4,8 +4,12 @@
 //! and a text that does not answer gets its outline. It works on any [`Material`]: a file ([`code::Code`]) or search results.
 
 pub mod code;
+mod constants;
 pub mod language;
+mod markdown;
 pub mod matches;
+mod plain;
+mod preprocessor;
 pub mod render;
 pub mod select;
 pub mod structure;
@@ -29,7 +33,7 @@ const SHORT_DEFINITION: usize = 40;
 /// A name that the question spells out is shown wherever it stands, where it stands on so many lines at most, or on a hundredth of them.
 const RARE_NAME: usize = 8;
 /// Lines with this share of the threshold are likely enough where few reach it.
-const LIKELY: f32 = 0.25;
+const LIKELY: f32 = 0.35;
 /// Tokens set aside for the header of a view, beside the name in it.
 const HEADER_TOKENS: usize = 60;
 /// Longest focus question, in characters.
@@ -85,13 +89,18 @@ impl FocusQuestion {
             let alone = |(at, _)| !line[..at].ends_with(is_name_part) && !line[at + name.len()..].starts_with(is_name_part);
             line.match_indices(name).any(alone)
         };
-        let most = RARE_NAME.max(lines.len() / 100);
+        let most = few_of(lines.len());
         let on_lines = |name| {
             let found: Vec<usize> = (0..lines.len()).filter(|line| stands_on(name, lines[*line])).take(most + 1).collect();
             if found.len() > most { Vec::new() } else { found }
         };
         self.names().into_iter().flat_map(on_lines).collect()
     }
+}
+
+/// Lines that are few among so many: they are shown for what is on them.
+fn few_of(lines: usize) -> usize {
+    RARE_NAME.max(lines / 100)
 }
 
 /// Whether a character may be in a name.
@@ -182,6 +191,10 @@ pub trait Material: Sync {
     fn complete(&self, kept: &mut [bool]);
     /// The definitions that the question names.
     fn named(&self, question: &FocusQuestion) -> Vec<Header>;
+    /// The lines that are wanted because of what is asked, or with those for which `picked` is set.
+    fn wanted_with(&self, _question: &FocusQuestion, _picked: &[bool]) -> Vec<usize> {
+        Vec::new()
+    }
     /// The definitions that hold no other, in order.
     fn definitions(&self) -> Vec<Definition>;
     /// What to show when nothing answers.
@@ -274,6 +287,8 @@ pub fn decide(
     let enough = scores.thresholds.keep(limits.keep);
     question.mentioned_on(lines).into_iter().for_each(|line| scores.keep[line] = scores.keep[line].max(enough));
     named.iter().flat_map(shown).for_each(|line| scores.keep[line] = 1.0);
+    let picked: Vec<bool> = scores.keep.iter().map(|score| *score >= enough).collect();
+    material.wanted_with(question, &picked).into_iter().for_each(|line| scores.keep[line] = scores.keep[line].max(enough));
     if scores.answer < scores.thresholds.answer && named.is_empty() {
         let kept = select::first_that_fit(material.outline(&scores), |kept| within(kept, &[], header));
         let view = View { kept, pointers: Vec::new(), note: scores.note };

@@ -7,11 +7,12 @@ use crate::skim::{LineScores, best_first};
 
 /// Lines picked at least, when the text answers but fewer lines reach the threshold: an answer is never empty, nor a lone header.
 const FALLBACK: usize = 5;
-/// Fewer lines are few in a long text, where scores are lower: with the threshold of short ones, one view in twenty of a file misses the answer
-/// altogether, with so many lines one in twenty-six, and of a hundred tokens of long files it saves one to three less (`training/LOG.md`).
-const FEW: usize = 40;
+/// Fewer lines are few in a long text, where scores are lower: with the threshold of short ones, one view in twelve of a file misses the answer
+/// altogether and one in three shows less than half of it; with so many lines it is one in forty and less than one in four, for thirteen
+/// lines more in eight hundred (`training/LOG.md`).
+const FEW: usize = 80;
 /// A text is long in which these are no more than one line in so many.
-const FEW_IN: usize = 20;
+const FEW_IN: usize = 10;
 /// A gap whose text is this short, in characters, costs no more than its marker: `⋮ 120-347` takes 7 o200k and 8 cl100k tokens.
 const CHEAP_GAP: usize = 24;
 /// The same of a single line. It may cost a little more than its marker: every fifth such line is wanted (`training/LOG.md`), and then takes
@@ -151,7 +152,7 @@ mod tests {
             let scores: Vec<f32> = (0..lines).map(|line| if line < likely { 0.2 } else { 0.1 }).collect();
             select(&scores, cut(0.5, 0.2), &vec![true; lines], |_| (), at_most(lines)).into_iter().filter(|kept| *kept).count()
         };
-        assert_eq!([picked(60, 30), picked(400, 30), picked(400, 12), picked(5000, 300)], [5, 20, 12, FEW]);
+        assert_eq!([picked(60, 30), picked(400, 30), picked(400, 12), picked(5000, 300)], [6, 30, 12, FEW]);
     }
 
     #[test]

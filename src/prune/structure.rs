@@ -1,7 +1,8 @@
 //! Completion by syntax: whole statements, the headers around them, and what closes them.
 //!
 //! A line that is kept brings along every line of its statement and of the statements around it, except inside their containers (bodies,
-//! cases, literals), where only children with kept lines stay. So the view still parses when each gap is read as one statement.
+//! cases, literals), where only children with kept lines stay, and what a kept comment is right above of. So the view still parses when each
+//! gap is read as one statement.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -9,6 +10,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Tree};
 
 use super::language::{Language, Role, each_node};
+use super::preprocessor::keep_conditions;
 use super::{Piece, gaps, indent, pieces};
 
 /// A literal or text of so many lines is kept whole when any of its lines is.
@@ -18,7 +20,7 @@ const DEEPEST: usize = 400;
 /// Rounds of completion; more than three are rare, and [`repair`] has the last word.
 const ROUNDS: usize = 4;
 /// Rounds of closing gaps around what does not parse, before the whole text is shown.
-const REPAIRS: usize = 8;
+const REPAIRS: usize = 12;
 /// Texts of more lines are not repaired.
 const LONGEST_REPAIRED: usize = 20_000;
 /// Parts of the names of definitions that hold others, and of those that do not.
@@ -35,11 +37,14 @@ fn rows(node: Node<'_>) -> Range<usize> {
 }
 
 /// Extends `kept` to whole statements with their headers and closers.
-pub fn complete(tree: &Tree, kept: &mut [bool]) {
+pub fn complete(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]) {
     // A line that came along may also close or open something else, as `) {` does: then that is wanted too.
     for _ in 0..ROUNDS {
         let before = kept.to_vec();
         visit(tree.root_node(), &Wanted::new(&before), kept, 0);
+        if language.has_preprocessor() {
+            keep_conditions(lines, kept);
+        }
         if before == kept {
             return;
         }
@@ -91,9 +96,11 @@ fn visit(node: Node<'_>, wanted: &Wanted, kept: &mut [bool], depth: usize) {
     let (first, last) = (node.child(0).map_or(0, |child| child.id()), node.child(node.child_count() - 1).map_or(0, |child| child.id()));
     let mut prefixes = Vec::new();
     let mut introduces = false; // whether the child before is a kept prefix of this one
+    let mut says = None; // where a wanted comment ends, and what it is about begins
     let mut previous_end = span.start;
     for child in node.children(&mut node.walk()) {
         let own = rows(child);
+        let is_about = says == Some(own.start);
         let child_role = Role::of(child.kind());
         let optional = if node.kind() == "token_tree" {
             child.id() != first && child.id() != last // every word of a macro is a child of its own
@@ -102,8 +109,10 @@ fn visit(node: Node<'_>, wanted: &Wanted, kept: &mut [bool], depth: usize) {
         } else {
             child_role == Role::Alternative && own.start > previous_end
         };
+        let comment = child.kind().ends_with("comment") && (own.start > previous_end || own.start == span.start);
+        says = (comment && (is_about || wanted.any(&own))).then_some(own.end);
         previous_end = own.end - 1;
-        let introduced = std::mem::replace(&mut introduces, child_role == Role::Prefix && wanted.any(&own));
+        let introduced = std::mem::replace(&mut introduces, child_role == Role::Prefix && wanted.any(&own)) || is_about && !comment;
         if optional && !introduced && !wanted.any(&own) {
             if child_role == Role::Prefix {
                 prefixes.push(child)
@@ -150,8 +159,9 @@ pub fn repair(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]
         }
         let at = view.origin[error.min(view.origin.len() - 1)];
         let (before, after): (Vec<_>, Vec<_>) = gaps(kept).into_iter().partition(|gap| gap.start <= at);
-        let nearest = [before.last(), after.first()];
-        nearest.into_iter().flatten().for_each(|gap| kept[gap.clone()].fill(true));
+        // The shorter one: if it was the other, the next round closes that.
+        let nearest = [before.last(), after.first()].into_iter().flatten().min_by_key(|gap| gap.len());
+        nearest.into_iter().for_each(|gap| kept[gap.clone()].fill(true));
     }
 }
 

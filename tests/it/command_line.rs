@@ -42,6 +42,30 @@ fn a_pipe_is_pruned() {
     assert!(printed.stdout.starts_with("stdin: "), "{}", printed.stdout);
 }
 
+/// Far from each other, and among lines that look alike, no error is lost, nor the cause at the end of a stack trace.
+#[test]
+fn every_error_is_shown_where_errors_are_asked_for() {
+    let mut log: Vec<String> = (0..300).map(|i| format!("cc -O2 -Iinclude -c src/file{i}.c -o build/file{i}.o\n")).collect();
+    log[40] = "src/http.c:188:12: error: 'struct http_conn' has no member named 'sock'\n".to_owned();
+    log[41] = "make: *** [Makefile:31: build/http.o] Error 1\n".to_owned();
+    log[120] = "include/pool.h:7:1: error: unknown type name 'arena_t'\n".to_owned();
+    log[260] = "src/timer.c:131:19: error: 'CLOCK_MONOTONIC' undeclared\n".to_owned();
+    let printed = codeskim_with_input(Path::new("/"), &["prune", "--focus", "what are the compile errors?"], log.concat().as_bytes());
+    for line in [40, 120, 260] {
+        assert!(printed.stdout.contains(&log[line]), "{}", printed.stdout);
+    }
+    let frames = |class: &str| (0..30).map(|i| format!("\tat com.acme.{class}.call{i}({class}.java:{i})\n")).collect::<String>();
+    let trace = format!(
+        "INFO ready\nERROR request failed\ncom.acme.OrderException: no order\n{}Caused by: java.net.ConnectException: refused\n{}INFO next\n",
+        frames("Order"),
+        frames("Pool")
+    );
+    let printed =
+        codeskim_with_input(Path::new("/"), &["prune", "--focus", "what is the root cause of the failed request?"], trace.as_bytes());
+    assert!(printed.stdout.contains("Caused by: java.net.ConnectException: refused\n"), "{}", printed.stdout);
+    assert!(printed.stdout.len() * 2 < trace.len(), "{}", printed.stdout);
+}
+
 #[test]
 fn what_people_type_from_habit_is_understood() {
     let here = Path::new(REPOSITORY);

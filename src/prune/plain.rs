@@ -1,0 +1,220 @@
+//! Texts without a grammar: which lines stand under which, by indentation, by section, or as version control prints them.
+
+use std::ops::Range;
+
+use super::indent;
+
+/// What version control prints is known by one of its first lines, so many.
+const FIRST: usize = 100;
+/// Marks of a line that says what went wrong.
+const ERRORS: [&str; 9] = ["error:", "Error:", "ERROR", "error[", "error TS", "fatal", "FATAL", "FAILED", "panicked at"];
+/// Words of a question that asks for such lines, or their beginnings.
+const ASKS_FOR_ERRORS: [&str; 5] = ["error", "fail", "crash", "exception", "cause"];
+
+/// How lines of such a text belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Headings in brackets, as in TOML.
+    Sections,
+    /// Commits, files and hunks, as `git log -p` and `diff` print them.
+    Changes,
+    /// Lines belong to the nearest line before them that is indented less.
+    Indentation,
+}
+
+impl Form {
+    /// By the path, and where that does not tell by what is in the lines.
+    pub fn of(path: &str, lines: &[&str]) -> Self {
+        if [".toml", ".ini", ".cfg", ".conf"].iter().any(|end| path.ends_with(end)) {
+            Self::Sections
+        } else if (0..lines.len().min(FIRST)).any(|line| change(lines, line).is_some()) {
+            Self::Changes
+        } else {
+            Self::Indentation
+        }
+    }
+
+    /// For each line, the line that it stands under.
+    pub fn parents(self, lines: &[&str]) -> Vec<Option<usize>> {
+        let mut open: Vec<(usize, usize)> = Vec::new(); // (line, level)
+        let level = |line: usize| match self {
+            Self::Sections if lines[line].starts_with('[') => 0,
+            Self::Sections => indent(lines[line]) + 1,
+            Self::Changes => change(lines, line).unwrap_or(usize::MAX),
+            Self::Indentation => indent(lines[line]),
+        };
+        let mut out = Vec::with_capacity(lines.len());
+        for (i, line) in lines.iter().enumerate() {
+            if line.trim().is_empty() {
+                out.push(None);
+                continue;
+            }
+            let own = level(i);
+            while open.pop_if(|(_, level)| *level >= own).is_some() {}
+            out.push(open.last().map(|(line, _)| *line));
+            if own != usize::MAX {
+                open.push((i, own));
+            }
+        }
+        out
+    }
+
+    /// Extends `kept` to the lines that kept ones stand under, and to what stack traces say went wrong.
+    pub fn complete(self, lines: &[&str], kept: &mut [bool]) {
+        for trace in traces(lines) {
+            if kept[trace.lines.clone()].contains(&true) {
+                trace.telling.into_iter().for_each(|line| kept[line] = true);
+            }
+        }
+        let parents = self.parents(lines);
+        for i in (0..kept.len()).rev().filter(|i| kept[*i]).collect::<Vec<_>>() {
+            let mut up = parents[i];
+            while let Some(line) = up.filter(|line| !kept[*line]) {
+                kept[line] = true;
+                up = parents[line];
+            }
+        }
+    }
+}
+
+/// How deep a line of what version control prints stands, if others stand under it.
+fn change(lines: &[&str], line: usize) -> Option<usize> {
+    let text = lines[line];
+    let is_commit =
+        |rest: &str| rest.split_whitespace().next().is_some_and(|hash| hash.len() >= 7 && hash.bytes().all(|b| b.is_ascii_hexdigit()));
+    if text.strip_prefix("commit ").is_some_and(is_commit) {
+        Some(0)
+    } else if text.starts_with("diff -") || text.starts_with("Index: ") {
+        Some(1)
+    } else if text.starts_with("+++ ") && line > 0 && lines[line - 1].starts_with("--- ") {
+        Some(2)
+    } else if text.starts_with("@@ -") {
+        Some(3)
+    } else {
+        None
+    }
+}
+
+/// A stack trace.
+struct Trace {
+    lines: Range<usize>,
+    /// Those of its lines that say what went wrong.
+    telling: Vec<usize>,
+}
+
+/// Python's tracebacks, each with the line after its frames, and what Java and JavaScript print, each with the line before its frames and all
+/// causes.
+fn traces(lines: &[&str]) -> Vec<Trace> {
+    let mut found = Vec::new();
+    let mut i = 0;
+    while i < lines.len() {
+        let begins = lines[i].trim_start().starts_with("Traceback (most recent call last)");
+        let frames = |goes_on: &dyn Fn(&str) -> bool| lines[i + 1..].iter().take_while(|line| goes_on(line)).count();
+        let end = if begins {
+            let end = (i + 2 + frames(&|line| line.trim().is_empty() || indent(line) > indent(lines[i]))).min(lines.len());
+            found.push(Trace { lines: i..end, telling: vec![i, end - 1] });
+            end
+        } else {
+            let end = i
+                + 1
+                + if lines.get(i + 1).is_some_and(|line| is_frame(line)) { frames(&|line| is_frame(line) || is_cause(line)) } else { 0 };
+            let telling = (i..end).filter(|line| *line == i || is_cause(lines[*line])).collect();
+            found.extend((end > i + 1).then_some(Trace { lines: i..end, telling }));
+            end
+        };
+        i = end;
+    }
+    found
+}
+
+/// `    at a.b.C.d(C.java:12)`, `    at f (/a/b.js:1:2)`
+fn is_frame(line: &str) -> bool {
+    let text = line.trim();
+    indent(line) > 0 && text.strip_prefix("at ").is_some_and(|place| place.ends_with(')') || place.contains(':'))
+        || text.starts_with("... ")
+}
+
+fn is_cause(line: &str) -> bool {
+    ["Caused by: ", "Suppressed: "].iter().any(|start| line.trim_start().starts_with(start))
+}
+
+/// The lines that say what went wrong, if that is what is asked for.
+pub fn errors_asked_for(lines: &[&str], question: &str) -> Vec<usize> {
+    let asked = question.split_whitespace().map(str::to_lowercase).any(|word| ASKS_FOR_ERRORS.iter().any(|start| word.starts_with(start)));
+    let says = |line: &usize| ERRORS.iter().any(|mark| lines[*line].contains(mark)) || is_cause(lines[*line]);
+    if asked { (0..lines.len()).filter(says).collect() } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn completed(path: &str, lines: &[&str], picked: &[usize]) -> Vec<usize> {
+        let mut kept: Vec<bool> = (0..lines.len()).map(|line| picked.contains(&line)).collect();
+        Form::of(path, lines).complete(lines, &mut kept);
+        (0..lines.len()).filter(|line| kept[*line]).collect()
+    }
+
+    #[test]
+    fn a_traceback_says_what_went_wrong() {
+        let log = [
+            "ok",
+            "Traceback (most recent call last):",
+            "  File \"a.py\", line 3",
+            "    f()",
+            "",
+            "  File \"b.py\"",
+            "KeyError: 'a'",
+            "ok",
+        ];
+        assert_eq!(completed("log.txt", &log, &[3]), [1, 2, 3, 6]);
+        assert_eq!(completed("log.txt", &log, &[0]), [0]);
+        assert_eq!(completed("log.txt", &log[..4], &[1]), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_stack_trace_says_all_its_causes() {
+        let log = [
+            "12:00 ERROR request failed",
+            "a.OrderException: no order",
+            "\tat a.B.c(B.java:12)",
+            "\tat a.B.d(B.java:13)",
+            "Caused by: b.PoolException: no connection",
+            "\tat b.C.e(C.java:1)",
+            "\t... 12 more",
+            "Caused by: java.net.ConnectException: refused",
+            "\tat java.net.f(Net.java)",
+            "12:01 INFO next",
+        ];
+        assert_eq!(completed("log.txt", &log, &[3]), [1, 3, 4, 7]);
+        assert_eq!(completed("log.txt", &log, &[9]), [9]);
+        assert_eq!(errors_asked_for(&log, "What is the root cause?"), [0, 4, 7]);
+        assert!(errors_asked_for(&log, "Which request is next?").is_empty());
+    }
+
+    #[test]
+    fn a_change_comes_with_its_commit_its_file_and_its_hunk() {
+        let log = [
+            "commit 0123abc4",
+            "Author: A",
+            "    a message",
+            "diff --git a/x.py b/x.py",
+            "--- a/x.py",
+            "+++ b/x.py",
+            "@@ -1,2 +1,2 @@",
+            "-a = 1",
+            "+a = 2",
+            "commit 0123abc5",
+            "    another",
+        ];
+        assert_eq!(completed("stdin", &log, &[8]), [0, 3, 5, 6, 8]);
+        assert_eq!(completed("stdin", &log, &[10]), [9, 10]);
+    }
+
+    #[test]
+    fn a_setting_comes_with_its_section() {
+        let lines = ["name = 1", "[a]", "x = 1", "y = [", "  2,", "]", "[b]", "z = 3"];
+        assert_eq!(completed("Cargo.toml", &lines, &[4]), [1, 3, 4]);
+        assert_eq!(completed("Cargo.toml", &lines, &[0, 7]), [0, 6, 7]);
+    }
+}

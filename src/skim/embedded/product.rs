@@ -67,7 +67,7 @@ pub fn whole(byte: u8) -> i8 {
 }
 
 impl Matrix {
-    /// Weights with a step for each column, of [`LARGEST`] steps at most.
+    /// Weights with a step for each column, each of 63 steps at most: a test holds the shipped ones to that.
     pub fn new(stored: Stored, precision: Precision) -> Result<Self> {
         let Stored { bytes, steps } = stored;
         let (width, columns) = (bytes.len() / steps.len(), steps.len());

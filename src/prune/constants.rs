@@ -47,9 +47,10 @@ fn defines(line: &str, at: usize, name: &str) -> bool {
         return directive.trim() == "define" && !after.trim().is_empty();
     }
     let Some((kind, value)) = after.split_once('=') else { return false };
-    let declares = !before.contains(['(', '=', '.', '"', '\'', '/', '*', '{', '[', '!']);
-    let plain =
-        !kind.contains(['(', ',', ';', '{', '"', '.', ')']) && !kind.ends_with(['!', '<', '>', '+', '-', '*', '/', '%', '&', '|', '^']);
+    let declares = !before.starts_with("case ") && !before.contains(['(', '=', '.', '"', '\'', '/', '*', '{', '[', '!']);
+    let plain = !kind.contains(['(', ',', ';', '{', '"', '.', ')'])
+        && !kind.trim_start().starts_with(['*', '&'])
+        && !kind.ends_with(['!', '<', '>', '+', '-', '*', '/', '%', '&', '|', '^']);
     declares && plain && !value.starts_with(['=', '>'])
 }
 
@@ -73,10 +74,13 @@ mod tests {
             "if (n > MAX_SIZE && LIMIT == 3 || hops >= MAX_REDIRECTS) { n = RETRIES + kDepth + TWICE + THRICE }",
             "assert OTHER >= 3",
             "if (OTHER == 1) call(OTHER, x = 1)",
+            "FILE *in = open(); case OTHER: x = 1;",
+            "    case OTHER: x = 1;",
+            "FILE *out = open();",
         ];
         let with = |line: usize| used(&lines, &(0..lines.len()).map(|i| i == line).collect::<Vec<_>>());
         assert_eq!(with(10), [0, 1, 2, 3, 4, 5, 6]);
-        assert!(with(11).is_empty());
+        assert!(with(11).is_empty() && with(13).is_empty());
         assert_eq!(with(0), [0]);
     }
 }

@@ -46,17 +46,20 @@ impl Markdown {
             line(bytes.start)..line(last) + 1
         };
         let (mut blocks, mut headings): (Vec<Block>, Vec<Heading>) = (Vec::new(), Vec::new());
-        let options = Options::ENABLE_TABLES | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
-        for (event, bytes) in Parser::new_ext(text, options).into_offset_iter() {
+        let settings = front_matter(text);
+        if settings > 0 {
+            blocks.push(Block { lines: lines_of(0..settings), head: 1, foot: 1, one_piece: true });
+        }
+        for (event, bytes) in Parser::new_ext(&text[settings..], Options::ENABLE_TABLES).into_offset_iter() {
             let Event::Start(tag) = event else { continue };
-            let lines = lines_of(bytes);
+            let lines = lines_of(bytes.start + settings..bytes.end + settings);
             let (head, foot, one_piece) = match tag {
                 Tag::Heading { level, .. } => {
                     headings.push(Heading { lines: lines.clone(), end: starts.len(), own_end: starts.len(), level: level as usize });
                     (lines.len(), 0, true)
                 }
                 Tag::Paragraph | Tag::HtmlBlock | Tag::CodeBlock(CodeBlockKind::Indented) => (0, 0, true),
-                Tag::CodeBlock(CodeBlockKind::Fenced(_)) | Tag::MetadataBlock(_) => (1, 1, true),
+                Tag::CodeBlock(CodeBlockKind::Fenced(_)) => (1, 1, true),
                 Tag::Table(_) => (2, 0, true),
                 Tag::Item => (1, 0, false),
                 _ => continue,
@@ -101,6 +104,16 @@ impl Markdown {
             }
         }
     }
+}
+
+/// Bytes of the settings between two lines of dashes that a text may begin with.
+fn front_matter(text: &str) -> usize {
+    let mut lines = text.split_inclusive('\n').scan(0, |end, line| {
+        *end += line.len();
+        Some((line.trim_end(), *end))
+    });
+    let begins = lines.next().is_some_and(|(line, _)| line == "---");
+    lines.find(|(line, _)| *line == "---").filter(|_| begins).map_or(0, |(_, end)| end)
 }
 
 #[cfg(test)]
@@ -154,6 +167,14 @@ make
         assert_eq!(completed(&text, &[9]), [0, 9, 21]);
         let paragraph = "a\n".repeat(20);
         assert_eq!(completed(&paragraph, &[9]), [9]);
+    }
+
+    #[test]
+    fn settings_are_only_at_the_start() {
+        let text = "---\na: 1\n---\n# A\n\n---\n## B\nb\n\n---\n## C\nc\n";
+        assert_eq!(completed(text, &[1]), [0, 1, 2]);
+        assert_eq!(completed(text, &[7]), [3, 6, 7]);
+        assert_eq!(completed(text, &[11]), [3, 10, 11]);
     }
 
     #[test]

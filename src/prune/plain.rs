@@ -79,16 +79,18 @@ impl Form {
 
 /// How deep a line of what version control prints stands, if others stand under it.
 fn change(lines: &[&str], line: usize) -> Option<usize> {
-    let text = lines[line];
+    let (text, next) = (lines[line], lines.get(line + 1).copied().unwrap_or_default());
     let is_commit =
         |rest: &str| rest.split_whitespace().next().is_some_and(|hash| hash.len() >= 7 && hash.bytes().all(|b| b.is_ascii_hexdigit()));
     if text.strip_prefix("commit ").is_some_and(is_commit) {
         Some(0)
-    } else if text.starts_with("diff -") || text.starts_with("Index: ") {
+    } else if ["diff --git ", "diff --cc "].iter().any(|start| text.starts_with(start))
+        || text.starts_with("diff -") && next.starts_with("--- ")
+    {
         Some(1)
     } else if text.starts_with("+++ ") && line > 0 && lines[line - 1].starts_with("--- ") {
         Some(2)
-    } else if text.starts_with("@@ -") {
+    } else if text.starts_with("@@ -") || text.starts_with("@@@ -") {
         Some(3)
     } else {
         None

@@ -1,6 +1,8 @@
 //! Conditions of the C preprocessor. Their branches are alternatives that a grammar reads one after the other: a brace that both open and
 //! that is closed once is an error to it, and whatever is around is lost.
 
+use std::ops::Range;
+
 /// What a line that begins with `#` says of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Directive {
@@ -22,7 +24,7 @@ impl Directive {
         let rest = line.trim_start().strip_prefix('#')?.trim_start();
         let (word, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
         Some(match word {
-            "if" => Self::If { never: rest.trim() == "0" },
+            "if" => Self::If { never: rest.split_whitespace().next() == Some("0") },
             "ifdef" | "ifndef" => Self::If { never: false },
             "else" | "elif" | "elifdef" | "elifndef" => Self::Else,
             "endif" => Self::End,
@@ -42,37 +44,102 @@ fn directives<'a>(lines: impl Iterator<Item = &'a str>) -> impl Iterator<Item = 
     })
 }
 
-/// The text with spaces in place of the conditions and of all branches but the first of each, or none where it has no conditions. Every
-/// other byte stays where it is.
-pub fn one_branch(text: &str) -> Option<String> {
-    struct Condition {
-        read: bool,
-        was_read: bool,
+/// A condition whose branches do not all close what they open.
+struct Broken {
+    /// Its lines, from `#if` to `#endif`.
+    lines: Range<usize>,
+    /// The branch that is read.
+    read: Range<usize>,
+}
+
+/// The conditions in which a brace is opened or closed that is closed or opened elsewhere.
+fn broken(text: &str) -> Vec<Broken> {
+    struct Branch {
+        /// The directive that opens it, and the line after that.
+        directive: usize,
+        begins: usize,
+        /// Braces open at its end, and at least anywhere in it.
+        open: isize,
+        least: isize,
     }
-    let mut open: Vec<Condition> = Vec::new();
-    let (mut out, mut any) = (String::with_capacity(text.len()), false);
-    for (line, directive, further) in directives(text.split_inclusive('\n')) {
-        match directive.filter(|_| !further) {
-            Some(Directive::If { never }) => open.push(Condition { read: !never, was_read: !never }),
-            Some(Directive::Else) => {
-                if let Some(condition) = open.last_mut() {
-                    *condition = Condition { read: !condition.was_read, was_read: true };
+    struct Condition {
+        begins: usize,
+        never: bool,
+        branches: Vec<Branch>,
+    }
+    let branch = |directive: usize| Branch { directive, begins: directive + 1, open: 0, least: 0 };
+    let (mut stack, mut found): (Vec<Condition>, Vec<Broken>) = (Vec::new(), Vec::new());
+    for (i, (line, directive, further)) in directives(text.split_inclusive('\n')).enumerate() {
+        match directive {
+            Some(Directive::If { .. } | Directive::Else) if further => {
+                stack.last_mut().and_then(|condition| condition.branches.last_mut()).into_iter().for_each(|branch| branch.begins = i + 1);
+            }
+            Some(_) if further => {}
+            Some(Directive::If { never }) => stack.push(Condition { begins: i, never, branches: vec![branch(i)] }),
+            Some(Directive::Else) => stack.last_mut().into_iter().for_each(|condition| condition.branches.push(branch(i))),
+            Some(Directive::End) => {
+                let Some(Condition { begins, never, branches }) = stack.pop() else { continue };
+                let read = usize::from(never && branches.len() > 1);
+                let ends = branches.get(read + 1).map_or(i, |next| next.directive);
+                if branches.iter().any(|branch| branch.open != 0 || branch.least < 0) {
+                    found.push(Broken { lines: begins..i + 1, read: branches[read].begins..ends });
+                }
+                if let Some(outer) = stack.last_mut().and_then(|condition| condition.branches.last_mut()) {
+                    outer.least = outer.least.min(outer.open + branches[read].least);
+                    outer.open += branches[read].open;
                 }
             }
-            Some(Directive::End) => {
-                open.pop();
+            Some(Directive::Other) => {}
+            None => {
+                let Some(inside) = stack.last_mut().and_then(|condition| condition.branches.last_mut()) else { continue };
+                for brace in braces(line) {
+                    inside.open += brace;
+                    inside.least = inside.least.min(inside.open);
+                }
             }
-            Some(Directive::Other) | None => {}
-        }
-        let is_condition = directive.is_some_and(|directive| directive != Directive::Other);
-        any |= is_condition;
-        if is_condition || open.iter().any(|condition| !condition.read) {
-            out.extend(line.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { char::from(byte) } else { ' ' }));
-        } else {
-            out.push_str(line);
         }
     }
-    any.then_some(out)
+    found
+}
+
+/// 1 for each brace that a line opens and -1 for each that it closes, outside of what is quoted.
+fn braces(line: &str) -> impl Iterator<Item = isize> {
+    let (mut quote, mut escaped) = (None, false);
+    line.split("//").next().unwrap_or_default().chars().filter_map(move |c| {
+        let was_escaped = escaped;
+        escaped = c == '\\' && !was_escaped;
+        match (quote, c) {
+            (Some(open), c) => quote = Some(open).filter(|open| *open != c || was_escaped),
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '{') => return Some(1),
+            (None, '}') => return Some(-1),
+            (None, _) => {}
+        }
+        None
+    })
+}
+
+/// The text with spaces in place of the conditions that break what is around them, and of all their branches but one; none where there are no such
+/// conditions. Every other byte stays where it is.
+pub fn one_branch(text: &str) -> Option<String> {
+    let broken = broken(text);
+    if broken.is_empty() {
+        return None;
+    }
+    let mut read = vec![true; text.split_inclusive('\n').count()];
+    for Broken { lines, read: branch } in broken {
+        read[lines.start..branch.start].fill(false);
+        read[branch.end..lines.end].fill(false);
+    }
+    let mut out = String::with_capacity(text.len());
+    for (line, read) in text.split_inclusive('\n').zip(read) {
+        if read {
+            out.push_str(line);
+        } else {
+            out.extend(line.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { char::from(byte) } else { ' ' }));
+        }
+    }
+    Some(out)
 }
 
 /// Keeps the conditions around each kept line: what opens its branch, what opens the first one, and what closes them.
@@ -93,7 +160,7 @@ pub fn keep_conditions(lines: &[&str], kept: &mut [bool]) {
             (Some(Directive::Else), Some(condition)) => condition.branch = i,
             _ => {}
         }
-        for condition in open.iter_mut().rev().filter(|_| kept[i]) {
+        for condition in open.iter_mut().rev().take_while(|_| kept[i]) {
             let known = condition.openers.last() == Some(&condition.branch);
             if known && condition.wanted {
                 break; // and so are those around it
@@ -133,8 +200,16 @@ mod tests {
         assert_eq!(code, [2, 8, 9]);
         assert!(code.iter().all(|i| read_lines[*i] == lines[*i]));
         assert_eq!(one_branch("#define A 1\nint a;\n"), None);
-        let never = one_branch("#if 0\nint ä;\n#else\nint b;\n#endif\n").expect("conditions");
-        assert_eq!(never.trim(), "int b;");
+        let never = one_branch("#if 0 // old\nint ä() {\n#else\nint b() {\n#endif\n").expect("conditions");
+        assert_eq!(never.trim(), "int b() {");
+    }
+
+    #[test]
+    fn branches_that_close_what_they_open_are_all_read() {
+        let whole = "#ifdef A\nint f() { return '{'; }\n#else\nint f()\n{\n#if B\n  g(\"}\"); // }\n#endif\n}\n#endif\n";
+        assert_eq!(one_branch(whole), None);
+        let read = one_branch(&format!("{whole}{TWO_WAYS}#ifdef A\n}} else {{\n#endif\n")).expect("conditions");
+        assert!(read.starts_with(whole) && read.trim_end().ends_with("} else {") && !read.contains("if (b)"), "{read}");
     }
 
     #[test]

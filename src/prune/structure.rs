@@ -109,7 +109,7 @@ fn visit(node: Node<'_>, wanted: &Wanted, kept: &mut [bool], depth: usize) {
         } else {
             child_role == Role::Alternative && own.start > previous_end
         };
-        let comment = child.kind().ends_with("comment") && (own.start > previous_end || own.start == span.start);
+        let comment = child.kind().ends_with("comment") && (own.start > previous_end || child.id() == first);
         says = (comment && (is_about || wanted.any(&own))).then_some(own.end);
         previous_end = own.end - 1;
         let introduced = std::mem::replace(&mut introduces, child_role == Role::Prefix && wanted.any(&own)) || is_about && !comment;
@@ -159,8 +159,10 @@ pub fn repair(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]
         }
         let at = view.origin[error.min(view.origin.len() - 1)];
         let (before, after): (Vec<_>, Vec<_>) = gaps(kept).into_iter().partition(|gap| gap.start <= at);
-        // The shorter one: if it was the other, the next round closes that.
-        let nearest = [before.last(), after.first()].into_iter().flatten().min_by_key(|gap| gap.len());
+        // The shorter one first; where that does not help, both.
+        let mut nearest: Vec<_> = [before.last(), after.first()].into_iter().flatten().collect();
+        nearest.sort_by_key(|gap| gap.len());
+        nearest.truncate(if round < REPAIRS / 2 { 1 } else { 2 });
         nearest.into_iter().for_each(|gap| kept[gap.clone()].fill(true));
     }
 }

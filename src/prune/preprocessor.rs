@@ -44,7 +44,10 @@ fn directives<'a>(lines: impl Iterator<Item = &'a str>) -> impl Iterator<Item = 
     })
 }
 
-/// A condition whose branches do not all close what they open.
+/// What the last line of a branch ends with that consists of whole statements, members or comments.
+const WHOLE: [char; 7] = [';', '{', '}', ',', ':', ')', '/'];
+
+/// A condition whose branches are not whole: one opens or closes a brace that is closed or opened elsewhere, or stands within an expression.
 struct Broken {
     /// Its lines, from `#if` to `#endif`.
     lines: Range<usize>,
@@ -52,7 +55,7 @@ struct Broken {
     read: Range<usize>,
 }
 
-/// The conditions in which a brace is opened or closed that is closed or opened elsewhere.
+/// The conditions that a grammar cannot read.
 fn broken(text: &str) -> Vec<Broken> {
     struct Branch {
         /// The directive that opens it, and the line after that.
@@ -61,13 +64,20 @@ fn broken(text: &str) -> Vec<Broken> {
         /// Braces open at its end, and at least anywhere in it.
         open: isize,
         least: isize,
+        /// The last character of its code.
+        last: Option<char>,
+    }
+    impl Branch {
+        fn is_whole(&self) -> bool {
+            self.open == 0 && self.least == 0 && self.last.is_none_or(|last| WHOLE.contains(&last))
+        }
     }
     struct Condition {
         begins: usize,
         never: bool,
         branches: Vec<Branch>,
     }
-    let branch = |directive: usize| Branch { directive, begins: directive + 1, open: 0, least: 0 };
+    let branch = |directive: usize| Branch { directive, begins: directive + 1, open: 0, least: 0, last: None };
     let (mut stack, mut found): (Vec<Condition>, Vec<Broken>) = (Vec::new(), Vec::new());
     for (i, (line, directive, further)) in directives(text.split_inclusive('\n')).enumerate() {
         match directive {
@@ -81,7 +91,7 @@ fn broken(text: &str) -> Vec<Broken> {
                 let Some(Condition { begins, never, branches }) = stack.pop() else { continue };
                 let read = usize::from(never && branches.len() > 1);
                 let ends = branches.get(read + 1).map_or(i, |next| next.directive);
-                if branches.iter().any(|branch| branch.open != 0 || branch.least < 0) {
+                if !branches.iter().all(Branch::is_whole) {
                     found.push(Broken { lines: begins..i + 1, read: branches[read].begins..ends });
                 }
                 if let Some(outer) = stack.last_mut().and_then(|condition| condition.branches.last_mut()) {
@@ -92,6 +102,7 @@ fn broken(text: &str) -> Vec<Broken> {
             Some(Directive::Other) => {}
             None => {
                 let Some(inside) = stack.last_mut().and_then(|condition| condition.branches.last_mut()) else { continue };
+                inside.last = line.split("//").next().and_then(|code| code.trim_end().chars().next_back()).or(inside.last);
                 for brace in braces(line) {
                     inside.open += brace;
                     inside.least = inside.least.min(inside.open);
@@ -208,6 +219,8 @@ mod tests {
     fn branches_that_close_what_they_open_are_all_read() {
         let whole = "#ifdef A\nint f() { return '{'; }\n#else\nint f()\n{\n#if B\n  g(\"}\"); // }\n#endif\n}\n#endif\n";
         assert_eq!(one_branch(whole), None);
+        let within = "int a =\n#ifdef A\n  A |\n#endif\n  0;\n";
+        assert_eq!(one_branch(within).expect("conditions").split_whitespace().collect::<String>(), "inta=A|0;");
         let read = one_branch(&format!("{whole}{TWO_WAYS}#ifdef A\n}} else {{\n#endif\n")).expect("conditions");
         assert!(read.starts_with(whole) && read.trim_end().ends_with("} else {") && !read.contains("if (b)"), "{read}");
     }

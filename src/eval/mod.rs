@@ -209,7 +209,6 @@ fn path_for(lang: &str) -> &'static str {
 }
 
 fn parses(path: &str, lines: &[&str], shown: &[bool]) -> Option<bool> {
-    let language = Language::of(path)?;
-    let tree = language.parse(&lines.concat())?;
-    (!tree.root_node().has_error()).then(|| structure::parses(language, &tree, lines, shown))
+    let reading = Language::of(path)?.parse(&lines.concat())?;
+    (!reading.tree.root_node().has_error()).then(|| structure::parses(&reading, lines, shown))
 }

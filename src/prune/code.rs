@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use tree_sitter::Tree;
 
-use super::language::Language;
+use super::language::{Language, Reading};
 use super::markdown::{Heading, Markdown};
 use super::plain::{Form, errors_asked_for};
 use super::select::is_structural;
@@ -41,7 +41,7 @@ enum Syntax {
 
 /// What belongs together in the text.
 enum Structure {
-    Tree(Language, Tree),
+    Tree(Reading),
     Markdown(Markdown),
     Plain(Form),
 }
@@ -64,10 +64,7 @@ impl<'a> Code<'a> {
 
     fn structure(&self) -> &Structure {
         self.structure.get_or_init(|| match self.syntax {
-            Syntax::Grammar(language) => {
-                let tree = language.parse(&self.text.concat());
-                tree.map_or(Structure::Plain(Form::Indentation), |tree| Structure::Tree(language, tree))
-            }
+            Syntax::Grammar(language) => language.parse(&self.text.concat()).map_or(Structure::Plain(Form::Indentation), Structure::Tree),
             Syntax::Markdown => Structure::Markdown(Markdown::new(&self.text.concat())),
             Syntax::Plain(form) => Structure::Plain(form),
         })
@@ -90,42 +87,51 @@ impl<'a> Code<'a> {
         structure::headers(tree).into_iter().map(clip).filter(|header| !header.whole.is_empty()).collect()
     }
 
-    /// Headers of definitions, or what comes closest to them. Of too many definitions those come first that are in no other, then those that
-    /// score best, with a line each.
+    /// Headers of definitions, or what comes closest to them: headings in Markdown; elsewhere the least indented lines that others stand under,
+    /// and the end, where logs and tables sum up.
     fn headers(&self, scores: &[f32]) -> Vec<bool> {
-        let mut kept = vec![false; self.lines().len()];
-        if let Structure::Tree(_, tree) = self.structure() {
-            let mut headers = self.own_headers(tree);
-            headers.retain(|header| !header.rows.is_empty());
-            if headers.iter().map(|header| header.rows.len()).sum::<usize>() > LONGEST_OUTLINE {
-                let score = |header: &Header| scores[header.rows.start];
-                headers.sort_by(|a, b| a.level.cmp(&b.level).then(score(b).total_cmp(&score(a))));
-                headers.truncate(LONGEST_OUTLINE);
-                let line = |header: &Header| header.name.as_ref().map_or(header.rows.start, |(line, _)| *line); // not that of an annotation
-                headers.iter_mut().for_each(|header| header.rows = line(header)..line(header) + 1);
+        let (heads, with_end) = match self.structure() {
+            Structure::Tree(reading) => {
+                let heads = self.heads_of_definitions(&reading.tree, scores);
+                if heads.is_empty() { (outermost(Form::Indentation, self.lines()), false) } else { (heads, false) }
             }
-            if !headers.is_empty() {
-                headers.into_iter().for_each(|header| kept[header.rows].fill(true));
-                return kept;
+            Structure::Markdown(markdown) => {
+                (markdown.headings().iter().flat_map(|heading| self.own(&heading.lines)).take(LONGEST_OUTLINE).collect(), false)
             }
-        }
-        // Headings in Markdown; elsewhere the least indented lines that others stand under, and the end, where logs and tables sum up
-        let form = if let Structure::Plain(form) = self.structure() { *form } else { Form::Indentation };
-        let heads: Vec<usize> = if let Structure::Markdown(markdown) = self.structure() {
-            markdown.headings().iter().flat_map(|heading| self.own(&heading.lines)).collect()
-        } else {
-            let parents = form.parents(self.lines());
-            let mut heads: Vec<usize> = parents.iter().flatten().copied().filter(|line| parents[*line].is_none()).collect();
-            heads.dedup();
-            heads
+            Structure::Plain(form) => (outermost(*form, self.lines()), *form != Form::Changes),
         };
-        heads.iter().take(LONGEST_OUTLINE).for_each(|line| kept[*line] = true);
-        if heads.is_empty() || matches!(self.structure(), Structure::Plain(Form::Indentation | Form::Sections)) {
+        let mut kept = vec![false; self.lines().len()];
+        if heads.is_empty() || with_end {
             let end = kept.len();
             kept[end.saturating_sub(LAST)..].fill(true);
         }
+        heads.into_iter().for_each(|line| kept[line] = true);
         kept
     }
+
+    /// Lines of the headers of definitions. Of too many definitions those come first that are in no other, then those that score best, with a
+    /// line each.
+    fn heads_of_definitions(&self, tree: &Tree, scores: &[f32]) -> Vec<usize> {
+        let mut headers = self.own_headers(tree);
+        headers.retain(|header| !header.rows.is_empty());
+        if headers.iter().map(|header| header.rows.len()).sum::<usize>() > LONGEST_OUTLINE {
+            let score = |header: &Header| scores[header.rows.start];
+            headers.sort_by(|a, b| a.level.cmp(&b.level).then(score(b).total_cmp(&score(a))));
+            headers.truncate(LONGEST_OUTLINE);
+            let line = |header: &Header| header.name.as_ref().map_or(header.rows.start, |(line, _)| *line); // not that of an annotation
+            headers.iter_mut().for_each(|header| header.rows = line(header)..line(header) + 1);
+        }
+        headers.into_iter().flat_map(|header| header.rows).collect()
+    }
+}
+
+/// The first lines that others stand under and that stand under none.
+fn outermost(form: Form, lines: &[&str]) -> Vec<usize> {
+    let parents = form.parents(lines);
+    let mut heads: Vec<usize> = parents.iter().flatten().copied().filter(|line| parents[*line].is_none()).collect();
+    heads.dedup();
+    heads.truncate(LONGEST_OUTLINE);
+    heads
 }
 
 impl Material for Code<'_> {
@@ -137,9 +143,9 @@ impl Material for Code<'_> {
         let mut all = vec![false; self.text.len()];
         all[self.range.clone()].copy_from_slice(kept);
         match self.structure() {
-            Structure::Tree(language, tree) => {
-                structure::complete(*language, tree, self.text, &mut all);
-                structure::repair(*language, tree, self.text, &mut all);
+            Structure::Tree(reading) => {
+                structure::complete(reading, self.text, &mut all);
+                structure::repair(reading, self.text, &mut all);
             }
             Structure::Markdown(markdown) => markdown.complete(&mut all),
             Structure::Plain(form) => form.complete(self.text, &mut all),
@@ -152,8 +158,8 @@ impl Material for Code<'_> {
         if names.is_empty() {
             return Vec::new(); // before anything is parsed
         }
-        let Structure::Tree(_, tree) = self.structure() else { return Vec::new() };
-        let mut headers = self.own_headers(tree);
+        let Structure::Tree(reading) = self.structure() else { return Vec::new() };
+        let mut headers = self.own_headers(&reading.tree);
         let text = |header: &Header| header.name.as_ref().and_then(|(line, bytes)| self.lines()[*line].get(bytes.clone()));
         headers.retain(|header| text(header).is_some_and(|name| names.contains(&name)));
         headers
@@ -173,8 +179,8 @@ impl Material for Code<'_> {
 
     fn definitions(&self) -> Vec<Definition> {
         match self.structure() {
-            Structure::Tree(_, tree) => {
-                let headers = self.own_headers(tree);
+            Structure::Tree(reading) => {
+                let headers = self.own_headers(&reading.tree);
                 let holds_no_other = |i: usize| headers.get(i + 1).is_none_or(|next: &Header| next.whole.start >= headers[i].whole.end);
                 let definition = |Header { rows, whole, name, .. }: &Header| Definition {
                     lines: whole.clone(),

@@ -184,31 +184,32 @@ impl Language {
         })
     }
 
-    /// The tree of a text; none if that takes too long, as with thousands of lines that could each be read in many ways.
+    /// Reads a text; none if that takes too long, as with thousands of lines that could each be read in many ways.
     ///
-    /// C and C++ with errors are also read with one branch of each condition, and C, as headers of both are called `.h`, as C++: the tree is
-    /// that of the reading with the fewest errors.
-    pub fn parse(self, text: &str) -> Option<Tree> {
+    /// C and C++ with errors are also read with one branch of each condition, and C, as headers of both are called `.h`, as C++: of these
+    /// readings it is the one with the fewest errors.
+    pub fn parse(self, text: &str) -> Option<Reading> {
         let began = Instant::now();
         let again = text.len() <= LONGEST_READ_AGAIN;
         let one_branch = if again && self.has_preprocessor() { one_branch(text) } else { None };
         let as_cpp = if again && self == C { Some(Cpp) } else { None };
-        let (text, one_branch) = (Some(text), one_branch.as_deref());
-        let mut best: Option<(usize, Tree)> = None;
-        for (language, text) in [(Some(self), text), (Some(self), one_branch), (as_cpp, text), (as_cpp, one_branch)] {
-            let Some(tree) = language.zip(text).and_then(|(language, text)| language.read(text, began)) else { continue };
-            let errors = errors(&tree);
-            if errors == 0 {
-                return Some(tree);
-            }
-            if best.as_ref().is_none_or(|(fewest, _)| errors < *fewest) {
-                best = Some((errors, tree));
+        let mut best: Option<(usize, Reading)> = None;
+        for grammar in [Some(self), as_cpp].into_iter().flatten() {
+            for (text, one_branch) in [(Some(text), false), (one_branch.as_deref(), true)] {
+                let Some(tree) = text.and_then(|text| grammar.tree(text, began)) else { continue };
+                let errors = errors(&tree);
+                if best.as_ref().is_none_or(|(fewest, _)| errors < *fewest) {
+                    best = Some((errors, Reading { grammar, one_branch, tree }));
+                }
+                if errors == 0 {
+                    return best.map(|(_, reading)| reading);
+                }
             }
         }
-        best.map(|(_, tree)| tree)
+        best.map(|(_, reading)| reading)
     }
 
-    fn read(self, text: &str, began: Instant) -> Option<Tree> {
+    fn tree(self, text: &str, began: Instant) -> Option<Tree> {
         let mut slow = |_: &ParseState| if began.elapsed() > LONGEST_PARSE { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         let mut rest = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
         self.parser().parse_with_options(&mut rest, None, Some(ParseOptions::new().progress_callback(&mut slow)))
@@ -241,6 +242,24 @@ impl Language {
     /// Whether an empty block is an error, so that a gap has to be read as a statement.
     pub fn needs_statements(self) -> bool {
         self == Python
+    }
+}
+
+/// A text as a grammar reads it.
+pub struct Reading {
+    /// C++ where that reads a header of C better.
+    pub grammar: Language,
+    /// Whether one branch alone was read of each condition that breaks what is around it.
+    one_branch: bool,
+    /// The tree; bytes and lines are those of the text.
+    pub tree: Tree,
+}
+
+impl Reading {
+    /// The tree of another text, read the same way.
+    pub fn again(&self, text: &str) -> Option<Tree> {
+        let one_branch = if self.one_branch { one_branch(text) } else { None };
+        self.grammar.tree(one_branch.as_deref().unwrap_or(text), Instant::now())
     }
 }
 

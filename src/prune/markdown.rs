@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
+use super::Wanted;
+
 /// A paragraph, table or block of code of so many lines is kept whole when any of its lines is.
 const SHORT: usize = 8;
 
@@ -87,21 +89,16 @@ impl Markdown {
 
     /// Extends `kept` to whole paragraphs, what frames the rest, and the headings above.
     pub fn complete(&self, kept: &mut [bool]) {
-        // What is in another block comes after it, so that the outer ones see what the inner ones brought along.
-        for Block { lines, head, foot, one_piece } in self.blocks.iter().rev() {
-            if !kept[lines.clone()].contains(&true) {
-                continue;
-            }
+        let wanted = Wanted::new(kept);
+        for Block { lines, head, foot, one_piece } in self.blocks.iter().filter(|block| wanted.any(&block.lines)) {
             if *one_piece && lines.len() <= SHORT {
                 kept[lines.clone()].fill(true);
             }
             kept[lines.start..(lines.start + head).min(lines.end)].fill(true);
             kept[lines.end.saturating_sub(*foot).max(lines.start)..lines.end].fill(true);
         }
-        for Heading { lines, end, .. } in self.headings.iter().rev() {
-            if kept[lines.start..*end].contains(&true) {
-                kept[lines.clone()].fill(true);
-            }
+        for Heading { lines, .. } in self.headings.iter().filter(|heading| wanted.any(&(heading.lines.start..heading.end))) {
+            kept[lines.clone()].fill(true);
         }
     }
 }

@@ -13,6 +13,7 @@ mod preprocessor;
 pub mod render;
 pub mod select;
 pub mod structure;
+mod wanted;
 
 use std::ops::Range;
 
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::select::Cut;
 use self::structure::Header;
+use self::wanted::Wanted;
 use crate::error::{Error, Result, shorten};
 use crate::skim::{Keep, LineScores, SkimError, Skimmer, skim_safely};
 use crate::tokens::o200k;

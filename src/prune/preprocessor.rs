@@ -1,9 +1,12 @@
 //! Conditions of the C preprocessor. Their branches are alternatives that a grammar reads one after the other: a brace that both open and
 //! that is closed once is an error to it, and whatever is around is lost.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-/// What a line that begins with `#` says of conditions.
+use super::Wanted;
+
+/// What a line says of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Directive {
     /// `#if`, `#ifdef`, `#ifndef`
@@ -17,6 +20,8 @@ enum Directive {
     End,
     /// Any other.
     Other,
+    /// A further line of the directive before it.
+    Further,
 }
 
 impl Directive {
@@ -31,83 +36,131 @@ impl Directive {
             _ => Self::Other,
         })
     }
-}
 
-/// Each line with the directive that it is the first line or a further one of.
-fn directives<'a>(lines: impl Iterator<Item = &'a str>) -> impl Iterator<Item = (&'a str, Option<Directive>, bool)> {
-    let mut open = None;
-    lines.map(move |line| {
-        let further = open.is_some();
-        let directive = open.or_else(|| Directive::of(line));
-        open = directive.filter(|_| line.trim_end().ends_with('\\'));
-        (line, directive, further)
-    })
-}
-
-/// What the last line of a branch ends with that consists of whole statements, members or comments.
-const WHOLE: [char; 7] = [';', '{', '}', ',', ':', ')', '/'];
-
-/// A condition whose branches are not whole: one opens or closes a brace that is closed or opened elsewhere, or stands within an expression.
-struct Broken {
-    /// Its lines, from `#if` to `#endif`.
-    lines: Range<usize>,
-    /// The branch that is read.
-    read: Range<usize>,
-}
-
-/// The conditions that a grammar cannot read.
-fn broken(text: &str) -> Vec<Broken> {
-    struct Branch {
-        /// The directive that opens it, and the line after that.
-        directive: usize,
-        begins: usize,
-        /// Braces open at its end, and at least anywhere in it.
-        open: isize,
-        least: isize,
-        /// The last character of its code.
-        last: Option<char>,
+    /// What each line is, where it is no code.
+    fn of_all(lines: &[&str]) -> Vec<Option<Self>> {
+        let mut goes_on = false;
+        let of = |line: &&str| {
+            let directive = if goes_on { Some(Self::Further) } else { Self::of(line) };
+            goes_on = directive.is_some() && line.trim_end().ends_with('\\');
+            directive
+        };
+        lines.iter().map(of).collect()
     }
-    impl Branch {
-        fn is_whole(&self) -> bool {
-            self.open == 0 && self.least == 0 && self.last.is_none_or(|last| WHOLE.contains(&last))
+}
+
+/// What stands between two directives of a condition.
+struct Branch {
+    /// The lines of the directive that opens it.
+    opener: Range<usize>,
+    /// What follows, to the next directive.
+    lines: Range<usize>,
+}
+
+/// A condition, from `#if` to `#endif` or to the end of the text.
+struct Condition {
+    /// Whether its first branch is no code.
+    never: bool,
+    branches: Vec<Branch>,
+    /// The lines of its `#endif`.
+    end: Option<Range<usize>>,
+}
+
+impl Condition {
+    /// A branch that begins with a directive.
+    fn open(&mut self, opener: Range<usize>) {
+        self.branches.push(Branch { lines: opener.end..opener.end, opener });
+    }
+
+    /// Ends the last branch before a line.
+    fn close(&mut self, line: usize) {
+        self.branches.last_mut().expect("it begins with one").lines.end = line;
+    }
+
+    /// Which branch is read where not all can be.
+    fn read(&self) -> usize {
+        usize::from(self.never && self.branches.len() > 1)
+    }
+}
+
+/// All conditions, those that are in others before them.
+fn conditions(directives: &[Option<Directive>]) -> Vec<Condition> {
+    let (mut open, mut found): (Vec<Condition>, Vec<Condition>) = (Vec::new(), Vec::new());
+    for (i, directive) in directives.iter().enumerate() {
+        let further = directives[i + 1..].iter().take_while(|next| **next == Some(Directive::Further)).count();
+        let own = i..i + 1 + further;
+        match (directive, open.last_mut()) {
+            (Some(Directive::If { never }), _) => {
+                let mut condition = Condition { never: *never, branches: Vec::new(), end: None };
+                condition.open(own);
+                open.push(condition);
+            }
+            (Some(Directive::Else), Some(condition)) => {
+                condition.close(i);
+                condition.open(own);
+            }
+            (Some(Directive::End), Some(condition)) => {
+                condition.close(i);
+                condition.end = Some(own);
+                found.extend(open.pop());
+            }
+            _ => {}
         }
     }
-    struct Condition {
-        begins: usize,
-        never: bool,
-        branches: Vec<Branch>,
+    open.iter_mut().for_each(|condition| condition.close(directives.len()));
+    found.extend(open.into_iter().rev());
+    found
+}
+
+/// What the last line of code ends with that is a whole statement, member or comment.
+const WHOLE: [char; 7] = [';', '{', '}', ',', ':', ')', '/'];
+
+/// What lines do to the braces around them.
+#[derive(Clone, Copy, Default)]
+struct Balance {
+    /// Braces open at the end, and at least anywhere before.
+    open: isize,
+    least: isize,
+}
+
+impl Balance {
+    fn then(&mut self, next: Self) {
+        self.least = self.least.min(self.open + next.least);
+        self.open += next.open;
     }
-    let branch = |directive: usize| Branch { directive, begins: directive + 1, open: 0, least: 0, last: None };
-    let (mut stack, mut found): (Vec<Condition>, Vec<Broken>) = (Vec::new(), Vec::new());
-    for (i, (line, directive, further)) in directives(text.split_inclusive('\n')).enumerate() {
-        match directive {
-            Some(Directive::If { .. } | Directive::Else) if further => {
-                stack.last_mut().and_then(|condition| condition.branches.last_mut()).into_iter().for_each(|branch| branch.begins = i + 1);
-            }
-            Some(_) if further => {}
-            Some(Directive::If { never }) => stack.push(Condition { begins: i, never, branches: vec![branch(i)] }),
-            Some(Directive::Else) => stack.last_mut().into_iter().for_each(|condition| condition.branches.push(branch(i))),
-            Some(Directive::End) => {
-                let Some(Condition { begins, never, branches }) = stack.pop() else { continue };
-                let read = usize::from(never && branches.len() > 1);
-                let ends = branches.get(read + 1).map_or(i, |next| next.directive);
-                if !branches.iter().all(Branch::is_whole) {
-                    found.push(Broken { lines: begins..i + 1, read: branches[read].begins..ends });
+}
+
+/// The conditions that a grammar cannot read: one of their branches opens or closes a brace that is closed or opened elsewhere, or stands
+/// within an expression.
+fn broken(lines: &[&str]) -> Vec<Condition> {
+    let directives = Directive::of_all(lines);
+    let mut inner: HashMap<usize, (usize, Balance)> = HashMap::new(); // by first line: where it ends, and what the branch that is read does
+    let mut found = Vec::new();
+    for condition in conditions(&directives) {
+        let Some(end) = condition.end.as_ref().map(|end| end.end) else { continue };
+        let (mut whole, mut read) = (true, Balance::default());
+        for (which, branch) in condition.branches.iter().enumerate() {
+            let (mut balance, mut last, mut i) = (Balance::default(), None, branch.lines.start);
+            while i < branch.lines.end {
+                if let Some((end, within)) = inner.get(&i) {
+                    balance.then(*within);
+                    i = *end;
+                    continue;
                 }
-                if let Some(outer) = stack.last_mut().and_then(|condition| condition.branches.last_mut()) {
-                    outer.least = outer.least.min(outer.open + branches[read].least);
-                    outer.open += branches[read].open;
+                if directives[i].is_none() {
+                    last = lines[i].split("//").next().and_then(|code| code.trim_end().chars().next_back()).or(last);
+                    braces(lines[i]).for_each(|open| balance.then(Balance { open, least: open.min(0) }));
                 }
+                i += 1;
             }
-            Some(Directive::Other) => {}
-            None => {
-                let Some(inside) = stack.last_mut().and_then(|condition| condition.branches.last_mut()) else { continue };
-                inside.last = line.split("//").next().and_then(|code| code.trim_end().chars().next_back()).or(inside.last);
-                for brace in braces(line) {
-                    inside.open += brace;
-                    inside.least = inside.least.min(inside.open);
-                }
+            whole &= balance.open == 0 && balance.least == 0 && last.is_none_or(|last| WHOLE.contains(&last));
+            if which == condition.read() {
+                read = balance;
             }
+        }
+        inner.insert(condition.branches[0].opener.start, (end, read));
+        if !whole {
+            found.push(condition);
         }
     }
     found
@@ -133,17 +186,19 @@ fn braces(line: &str) -> impl Iterator<Item = isize> {
 /// The text with spaces in place of the conditions that break what is around them, and of all their branches but one; none where there are no such
 /// conditions. Every other byte stays where it is.
 pub fn one_branch(text: &str) -> Option<String> {
-    let broken = broken(text);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let broken = broken(&lines);
     if broken.is_empty() {
         return None;
     }
-    let mut read = vec![true; text.split_inclusive('\n').count()];
-    for Broken { lines, read: branch } in broken {
-        read[lines.start..branch.start].fill(false);
-        read[branch.end..lines.end].fill(false);
+    let mut read = vec![true; lines.len()];
+    for condition in broken {
+        let branch = &condition.branches[condition.read()].lines;
+        read[condition.branches[0].opener.start..branch.start].fill(false);
+        read[branch.end..condition.end.map_or(lines.len(), |end| end.end)].fill(false);
     }
     let mut out = String::with_capacity(text.len());
-    for (line, read) in text.split_inclusive('\n').zip(read) {
+    for (line, read) in lines.into_iter().zip(read) {
         if read {
             out.push_str(line);
         } else {
@@ -155,43 +210,19 @@ pub fn one_branch(text: &str) -> Option<String> {
 
 /// Keeps the conditions around each kept line: what opens its branch, what opens the first one, and what closes them.
 pub fn keep_conditions(lines: &[&str], kept: &mut [bool]) {
-    struct Condition {
-        /// What opens the first branch, and those that have a kept line.
-        openers: Vec<usize>,
-        /// What opens the branch that is read.
-        branch: usize,
-        /// Whether any branch has a kept line.
-        wanted: bool,
-    }
-    let (mut open, mut shown): (Vec<Condition>, Vec<usize>) = (Vec::new(), Vec::new());
-    for (i, (_, directive, further)) in directives(lines.iter().copied()).enumerate() {
-        let directive = directive.filter(|_| !further);
-        match (directive, open.last_mut()) {
-            (Some(Directive::If { .. }), _) => open.push(Condition { openers: vec![i], branch: i, wanted: false }),
-            (Some(Directive::Else), Some(condition)) => condition.branch = i,
-            _ => {}
+    let wanted = Wanted::new(kept);
+    for Condition { branches, end, .. } in conditions(&Directive::of_all(lines)) {
+        let last = branches.len() - 1;
+        let closes = end.unwrap_or(lines.len()..lines.len());
+        let has_kept = |i: &usize| {
+            let own = &branches[*i];
+            wanted.any(&(own.opener.start..if *i == last { closes.end } else { own.lines.end })) // what closes it belongs to the last branch
+        };
+        let shown: Vec<usize> = (0..=last).filter(has_kept).collect();
+        if !shown.is_empty() {
+            shown.iter().chain([&0]).for_each(|i| kept[branches[*i].opener.clone()].fill(true));
+            kept[closes].fill(true);
         }
-        for condition in open.iter_mut().rev().take_while(|_| kept[i]) {
-            let known = condition.openers.last() == Some(&condition.branch);
-            if known && condition.wanted {
-                break; // and so are those around it
-            }
-            condition.wanted = true;
-            if !known {
-                condition.openers.push(condition.branch);
-            }
-        }
-        if directive == Some(Directive::End)
-            && let Some(condition) = open.pop().filter(|condition| condition.wanted)
-        {
-            shown.extend(condition.openers);
-            shown.push(i);
-        }
-    }
-    shown.extend(open.into_iter().filter(|condition| condition.wanted).flat_map(|condition| condition.openers));
-    for first in shown {
-        let goes_on = lines[first..].iter().take_while(|line| line.trim_end().ends_with('\\')).count();
-        kept[first..(first + goes_on + 1).min(lines.len())].fill(true);
     }
 }
 

@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::language::{Language, Role, each_node};
+use super::language::{Reading, Role, each_node};
 use super::preprocessor::keep_conditions;
-use super::{Piece, gaps, indent, pieces};
+use super::{Piece, Wanted, gaps, indent, pieces};
 
 /// A literal or text of so many lines is kept whole when any of its lines is.
 const SHORT: usize = 8;
@@ -37,39 +37,17 @@ fn rows(node: Node<'_>) -> Range<usize> {
 }
 
 /// Extends `kept` to whole statements with their headers and closers.
-pub fn complete(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]) {
+pub fn complete(reading: &Reading, lines: &[&str], kept: &mut [bool]) {
     // A line that came along may also close or open something else, as `) {` does: then that is wanted too.
     for _ in 0..ROUNDS {
         let before = kept.to_vec();
-        visit(tree.root_node(), &Wanted::new(&before), kept, 0);
-        if language.has_preprocessor() {
+        visit(reading.tree.root_node(), &Wanted::new(&before), kept, 0);
+        if reading.grammar.has_preprocessor() {
             keep_conditions(lines, kept);
         }
         if before == kept {
             return;
         }
-    }
-}
-
-/// The lines that were picked, for quick look-ups by range.
-struct Wanted {
-    /// Picked lines before each line.
-    before: Vec<usize>,
-}
-
-impl Wanted {
-    fn new(kept: &[bool]) -> Self {
-        let mut before = vec![0];
-        before.extend(kept.iter().scan(0, |sum, kept| {
-            *sum += usize::from(*kept);
-            Some(*sum)
-        }));
-        Self { before }
-    }
-
-    fn any(&self, range: &Range<usize>) -> bool {
-        let last = self.before.len() - 1;
-        self.before[range.end.min(last)] > self.before[range.start.min(last)]
     }
 }
 
@@ -143,16 +121,16 @@ fn is_separator(node: Node<'_>, parent: Node<'_>) -> bool {
     }
 }
 
-/// Closes gaps until the view parses as well as the text does; nothing can be said about a text that has errors itself, and a text too large
+/// Closes gaps until the view, read as the text was, parses as well as it does; nothing can be said about a text that has errors itself, and a text too large
 /// to parse again and again is left as it is.
-pub fn repair(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]) {
-    if tree.root_node().has_error() || lines.len() > LONGEST_REPAIRED {
+pub fn repair(reading: &Reading, lines: &[&str], kept: &mut [bool]) {
+    if reading.tree.root_node().has_error() || lines.len() > LONGEST_REPAIRED {
         return;
     }
-    let statements = Statements::new(language, tree);
+    let statements = Statements::new(reading);
     for round in 0.. {
         let view = Placeheld::new(&statements, lines, kept);
-        let Some(parsed) = language.parse(&view.text) else { return };
+        let Some(parsed) = reading.again(&view.text) else { return };
         let Some(error) = first_error(&parsed) else { return };
         if round == REPAIRS {
             return kept.fill(true);
@@ -167,10 +145,10 @@ pub fn repair(language: Language, tree: &Tree, lines: &[&str], kept: &mut [bool]
     }
 }
 
-/// Whether the view parses without error when each gap is read as one statement.
-pub fn parses(language: Language, tree: &Tree, lines: &[&str], kept: &[bool]) -> bool {
-    let view = Placeheld::new(&Statements::new(language, tree), lines, kept);
-    language.parse(&view.text).is_some_and(|parsed| !parsed.root_node().has_error())
+/// Whether the view, read as the text was, parses without error when each gap is read as one statement.
+pub fn parses(reading: &Reading, lines: &[&str], kept: &[bool]) -> bool {
+    let view = Placeheld::new(&Statements::new(reading), lines, kept);
+    reading.again(&view.text).is_some_and(|parsed| !parsed.root_node().has_error())
 }
 
 /// The view with each gap read as one statement.
@@ -212,9 +190,9 @@ impl Placeheld {
 struct Statements(HashSet<usize>);
 
 impl Statements {
-    fn new(language: Language, tree: &Tree) -> Self {
+    fn new(Reading { grammar, tree, .. }: &Reading) -> Self {
         let mut rows = HashSet::new();
-        if language.needs_statements() {
+        if grammar.needs_statements() {
             each_node(tree.root_node(), |node, parent| {
                 if matches!(parent, Some("block" | "module")) {
                     rows.insert(node.start_position().row);
@@ -354,10 +332,11 @@ fn collect_headers(node: Node<'_>, level: usize, depth: usize, found: &mut Vec<H
 
 #[cfg(test)]
 mod tests {
+    use super::super::language::Language;
     use super::*;
 
     fn names(language: Language, text: &str) -> Vec<String> {
-        let tree = language.parse(text).expect("a tree");
+        let tree = language.parse(text).expect("a tree").tree;
         let lines: Vec<&str> = text.lines().collect();
         let name = |header: Header| header.name.map(|(line, bytes)| format!("{} {:?}", &lines[line][bytes], header.whole));
         headers(&tree).into_iter().filter_map(name).collect()

@@ -131,7 +131,7 @@ impl<'a> Repository<'a> {
             return Err(Skipped::Large);
         }
         let text = read(open, None, None, self.cancel).map_err(|_| Skipped::Unreadable)?.text.as_str().to_owned();
-        let tree = language.parse(&text).ok_or(Skipped::Syntax)?;
+        let tree = language.parse(&text).ok_or(Skipped::Syntax)?.tree;
         // Other grammars find errors in valid code, macros above all.
         if language == Language::Python && (tree.root_node().has_error() || is_no_python(tree.root_node())) {
             return Err(Skipped::Syntax);

@@ -91,16 +91,16 @@ proptest! {
         let file = read(path);
         let lines: Vec<_> = file.split_inclusive('\n').collect();
         let language = Language::of(path).expect("a grammar");
-        let tree = language.parse(&file).expect("a tree");
-        prop_assert!(!tree.root_node().has_error(), "{path} does not parse itself");
+        let reading = language.parse(&file).expect("a reading");
+        prop_assert!(!reading.tree.root_node().has_error(), "{path} does not parse itself");
         let mut kept = vec![false; lines.len()];
         picks.iter().for_each(|pick| kept[pick.index(lines.len())] = true);
         let picked = kept.clone();
-        complete(language, &tree, &lines, &mut kept);
-        prop_assert!(parses(language, &tree, &lines, &kept), "completion alone leaves an error");
+        complete(&reading, &lines, &mut kept);
+        prop_assert!(parses(&reading, &lines, &kept), "completion alone leaves an error");
         if !language.needs_statements() {
             let view: String = lines.iter().zip(&kept).map(|(line, kept)| if *kept { *line } else { "\n" }).collect();
-            prop_assert!(!language.parse(&view).expect("a tree").root_node().has_error());
+            prop_assert!(!reading.again(&view).expect("a tree").root_node().has_error());
         }
         prop_assert!(picked.iter().zip(&kept).all(|(picked, kept)| !picked || *kept), "a picked line was lost");
     }
@@ -121,12 +121,12 @@ fn corpus() {
         if !(60..3000).contains(&lines.len()) || file.len() > 150_000 {
             continue;
         }
-        let tree = language.parse(&file).expect("a tree");
+        let reading = language.parse(&file).expect("a reading");
         let count = counts.entry(format!("{language:?}")).or_default();
         if count[0] + count[1] >= 400 {
             continue;
         }
-        if tree.root_node().has_error() {
+        if reading.tree.root_node().has_error() {
             count[0] += 1;
             continue;
         }
@@ -138,13 +138,13 @@ fn corpus() {
             let end = (at + 3).min(lines.len());
             kept[at..end].fill(true);
         }
-        complete(language, &tree, &lines, &mut kept);
-        count[2] += usize::from(!parses(language, &tree, &lines, &kept));
-        if !parses(language, &tree, &lines, &kept) && std::env::var_os("CODESKIM_SHOW").is_some() {
+        complete(&reading, &lines, &mut kept);
+        count[2] += usize::from(!parses(&reading, &lines, &kept));
+        if !parses(&reading, &lines, &kept) && std::env::var_os("CODESKIM_SHOW").is_some() {
             println!("repaired: {path}");
         }
-        repair(language, &tree, &lines, &mut kept);
-        assert!(parses(language, &tree, &lines, &kept), "{path}");
+        repair(&reading, &lines, &mut kept);
+        assert!(parses(&reading, &lines, &kept), "{path}");
         count[3] += usize::from(!kept.contains(&false));
     }
     for (language, [bad, good, repaired, whole]) in counts {

@@ -47,6 +47,7 @@ arguments.add_argument("--labels", type=float, default=1.0, help="share of the l
 arguments.add_argument("--near", type=float, default=0.0, help="share of labelled windows that are asked what was asked of another part of their file or package")
 arguments.add_argument("--start", type=pathlib.Path, help="checkpoint, or folder of shipped weights of the same vocabulary, that the student goes on from")
 arguments.add_argument("--lot", type=float, default=0.0, help="share, of the labelled windows that are not --near, of those in labels/lots.jsonl")
+arguments.add_argument("--document", type=float, default=0.2, help="weight of \"something here answers\"")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
 arguments.add_argument("--without", nargs="+", default=[], choices=("pretraining", "initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
 arguments.add_argument("--dropout", type=float, default=0.0, help="in the transformer over lines")
@@ -62,14 +63,13 @@ WARM_UP = 100          # steps
 LONGEST_STEP = 5.0     # seconds counted at most for one step: a paused process does not use up its minutes
 HARD = 0.5             # weight of the labels where there is a teacher
 LEAST_TAUGHT = 0.3     # share of labelled windows that the teacher is asked about at the end; all at the start, as it costs more than the student
-DOCUMENT = 0.2         # weight of "something here answers"
 LIKENESS = 0.5         # weight at the start of being like the teacher before the transformer over lines
 MATRIX = re.compile(r"^blocks\..*\.(qkv|out|cross_q|cross_kv|cross_out|up|down)\.weight$")  # those for Muon, which learns more from a step
 FIRST = 0.4            # share, at the end, of labelled windows that are of the first labels, whose kinds of questions are mixed as in validation
 RAMP = 0.1             # share of the time over which what is the teacher's begins to learn
 
 
-def label_loss(model, emission, answer, label):
+def label_loss(model, emission, answer, label, weight_of_answer):
     """CRF likelihood of the known labels, a line-wise term that lifts short answers, and the document head."""
     known, positive = (label >= 0).float(), (label == 1).float()
     lift = ((known - positive).sum(1) / (positive.sum(1) + 1)).clamp(1, 8).sqrt().unsqueeze(1)
@@ -77,14 +77,14 @@ def label_loss(model, emission, answer, label):
     line = F.binary_cross_entropy_with_logits(emission, positive, reduction="none") * weight
     line = line.sum(1) / (weight.sum(1) + 1e-3)
     document = F.binary_cross_entropy_with_logits(answer, (positive.sum(1) > 0).float())
-    return (model.crf_loss(emission, label) + 0.5 * line).mean() + DOCUMENT * document
+    return (model.crf_loss(emission, label) + 0.5 * line).mean() + weight_of_answer * document
 
 
-def teacher_loss(emission, answer, wanted, wanted_answer):
+def teacher_loss(emission, answer, wanted, wanted_answer, weight_of_answer):
     """The teacher's emissions, as probabilities and, so that ranks far from the threshold count too, as they are."""
     soft = F.binary_cross_entropy_with_logits(emission, wanted.sigmoid(), reduction="none")
     far = F.smooth_l1_loss(emission, wanted.clamp(-8, 8), reduction="none")
-    return (soft + 0.1 * far).mean() + 2 * DOCUMENT * F.binary_cross_entropy_with_logits(answer, wanted_answer.sigmoid())
+    return (soft + 0.1 * far).mean() + 2 * weight_of_answer * F.binary_cross_entropy_with_logits(answer, wanted_answer.sigmoid())
 
 
 def likeness_loss(own, theirs):
@@ -250,14 +250,14 @@ def main():
             emission, answer = model.judge(*met, inputs[1] != 0, model.bias(known))
             taught = guide is not None and not is_log and (is_mined or rng.random() < max(LEAST_TAUGHT, 1 - progress))
             if not taught:
-                loss = label_loss(model, emission, answer, label)
+                loss = label_loss(model, emission, answer, label, args.document)
             else:
                 with torch.no_grad():
                     wanted = guide.meet(*inputs)
                     judged = guide.judge(*wanted, inputs[1] != 0, guide.bias(known))
-                loss = teacher_loss(emission, answer, *judged)
+                loss = teacher_loss(emission, answer, *judged, args.document)
                 if not is_mined:
-                    loss = (1 - HARD) * loss + HARD * label_loss(model, emission, answer, label)
+                    loss = (1 - HARD) * loss + HARD * label_loss(model, emission, answer, label, args.document)
                 loss = loss + LIKENESS * (1 - progress) * likeness_loss(met, wanted)
             (loss / args.texts).backward()
             total += loss.item() / args.texts

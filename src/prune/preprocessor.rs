@@ -87,21 +87,20 @@ impl Condition {
 fn conditions(directives: &[Option<Directive>]) -> Vec<Condition> {
     let (mut open, mut found): (Vec<Condition>, Vec<Condition>) = (Vec::new(), Vec::new());
     for (i, directive) in directives.iter().enumerate() {
-        let further = directives[i + 1..].iter().take_while(|next| **next == Some(Directive::Further)).count();
-        let own = i..i + 1 + further;
+        let own = || i..i + 1 + directives[i + 1..].iter().take_while(|next| **next == Some(Directive::Further)).count();
         match (directive, open.last_mut()) {
             (Some(Directive::If { never }), _) => {
                 let mut condition = Condition { never: *never, branches: Vec::new(), end: None };
-                condition.open(own);
+                condition.open(own());
                 open.push(condition);
             }
             (Some(Directive::Else), Some(condition)) => {
                 condition.close(i);
-                condition.open(own);
+                condition.open(own());
             }
             (Some(Directive::End), Some(condition)) => {
                 condition.close(i);
-                condition.end = Some(own);
+                condition.end = Some(own());
                 found.extend(open.pop());
             }
             _ => {}

@@ -28,6 +28,8 @@ ZERO = 128                # what stands for 0
 LARGEST_OF_ROW = 127
 LARGEST_OF_COLUMN = 63    # two products of a byte with it fit 16 bits: see src/skim/embedded/product.rs
 PLATEAU = 0.001  # F1 lower by so much is as good
+GIVEN_UP = 0.02  # of the answerable questions, for which nothing is said to answer: that costs more than a needless view
+DOUBTED = 0.1    # for which the view is said to be in doubt
 GOLDEN_QUESTIONS = ("Where are identifiers split into subtokens, and what happens to punctuation?",
                     "How is the validation split decided?",
                     "HTTPServer2 naïve_läuft? " + "Which of these settings decides how long a word may be before it is cut? " * 4)
@@ -42,9 +44,9 @@ def golden_texts():
     return (read("text.py"), read("data.py")[:200], odd, ["", "  ", ""], read("text.py", "data.py", "model.py", "train.py", "mine.py", "evaluate.py")[:900])
 
 
-def answer_threshold(scored):
-    """The document threshold that gives up on at most 2 % of the answerable questions: a wrong "nothing" costs more than a needless view."""
-    return float(np.quantile([s[4] for s in scored if s[1] != "absent"], 0.02))
+def answer_threshold(scored, share):
+    """The document threshold that a share of the answerable questions is below."""
+    return round(float(np.quantile([s[4] for s in scored if s[1] != "absent"], share)), 4)
 
 
 def as_multiplied(tensors):
@@ -119,7 +121,7 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     save_file({name: tensor.contiguous() for name, tensor in file.items()}, out / "model.safetensors")
     strict, balanced, generous = (evaluate.best_threshold(scored, beta, within=PLATEAU) for beta in (0.5, 1, 2))
-    thresholds = {"strict": strict, "balanced": balanced, "generous": generous, "answer": round(answer_threshold(scored), 4)}
+    thresholds = {"strict": strict, "balanced": balanced, "generous": generous, "answer": answer_threshold(scored, GIVEN_UP), "doubt": answer_threshold(scored, DOUBTED)}
     (out / "config.json").write_text(json.dumps({**saved["config"], "thresholds": thresholds}, indent=2) + "\n")
     shutil.copy(work / "vocab.txt", out / "vocab.txt")
     golden_path.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,10 @@ done
 "$python" "$here/average.py" "$work/between.pt" "$work/regular.pt" 0.65 "$work/between2.pt"
 "$python" "$here/train.py" "$work" student --name lots --start "$work/between2.pt" --no-teacher --mined 0 --rate 2e-4 --encoder-rate 1.5e-4 --dropout 0.1 --renamed 0.1 \
     --average 0.998 --lot 0.25 --minutes 66
-"$python" "$here/average.py" "$work/between2.pt" "$work/lots.pt" 0.5 "$work/shipped.pt"
+"$python" "$here/average.py" "$work/between2.pt" "$work/lots.pt" 0.5 "$work/between3.pt"
+"$python" "$here/train.py" "$work" student --name more --start "$work/between3.pt" --no-teacher --mined 0.1 --rate 2e-4 --encoder-rate 1.5e-4 --dropout 0.1 --renamed 0.1 \
+    --average 0.998 --lot 0.4 --document 0.4 --minutes 82
+"$python" "$here/average.py" "$work/between3.pt" "$work/more.pt" 0.6 "$work/shipped.pt"
 "$python" "$here/refine.py" "$work" "$work/shipped.pt"
 "$python" "$here/export.py" "$work" "$work/shipped.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
 "$python" "$here/sets.py" "$work" "$work/packages" "$work/sets"

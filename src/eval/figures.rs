@@ -27,6 +27,8 @@ pub struct Figures {
     pub absent_auc: Option<f64>,
     /// Share of the answerable questions, and of the absent ones, of which the tool would say that nothing answers.
     pub unanswered: [Option<f64>; 2],
+    /// The same, of which it would say so or that the lines may not answer.
+    pub doubted: [Option<f64>; 2],
     /// Share of the o200k tokens that the tool would not show, over all questions.
     pub tokens_saved: f64,
     /// Share of the views that parse, among texts that do.
@@ -91,7 +93,6 @@ impl Figures {
         let recall_at = KEEP_RATES.map(|rate| mean(answerable.iter().map(|outcome| outcome.recall_at(rate))));
         let answers = |outcomes: &[&Outcome]| outcomes.iter().map(|outcome| outcome.answer).collect::<Vec<_>>();
         let [whole, shown] = [0, 1].map(|i| outcomes.iter().map(|outcome| outcome.tokens[i]).sum::<usize>() as f64);
-        let parsed: Vec<bool> = outcomes.iter().filter_map(|outcome| outcome.parses).collect();
         let mut times: Vec<f64> = outcomes.iter().map(|outcome| outcome.milliseconds).collect();
         times.sort_by(f64::total_cmp);
         let percentile = |share: f64| times.get(((times.len() as f64 - 1.0) * share).round() as usize).copied().unwrap_or(0.0);
@@ -102,10 +103,10 @@ impl Figures {
             shown: Agreement::of(answerable.iter().map(|outcome| (*outcome, outcome.shown.as_slice()))),
             recall_at,
             absent_auc: auc(&answers(&answerable), &answers(&absent)),
-            unanswered: [&answerable, &absent]
-                .map(|some| (!some.is_empty()).then(|| mean(some.iter().map(|outcome| f64::from(u8::from(outcome.unanswered)))))),
+            unanswered: [&answerable, &absent].map(|some| share(some.iter().map(|outcome| outcome.unanswered))),
+            doubted: [&answerable, &absent].map(|some| share(some.iter().map(|outcome| outcome.doubted))),
             tokens_saved: if whole > 0.0 { 1.0 - shown / whole } else { 0.0 },
-            parse_valid: (!parsed.is_empty()).then(|| mean(parsed.iter().map(|parses| f64::from(u8::from(*parses))))),
+            parse_valid: share(outcomes.iter().filter_map(|outcome| outcome.parses)),
             latency: [percentile(0.5), percentile(0.95)],
         }
     }
@@ -150,6 +151,12 @@ pub fn calibration(outcomes: &[&Outcome]) -> Vec<Bin> {
     bins
 }
 
+/// How many of some are; nothing where there are none.
+fn share(some: impl Iterator<Item = bool>) -> Option<f64> {
+    let all: Vec<f64> = some.map(|is| f64::from(u8::from(is))).collect();
+    (!all.is_empty()).then(|| mean(all.into_iter()))
+}
+
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len().max(1) as f64;
     values.sum::<f64>() / count
@@ -183,6 +190,7 @@ mod tests {
             milliseconds: 1.0,
             search: false,
             unanswered: answer < 0.5,
+            doubted: answer < 0.9,
         }
     }
 
@@ -196,6 +204,7 @@ mod tests {
         assert!((figures.scored.f1 - 0.5).abs() < 1e-9 && (figures.scored.keep_rate - 0.5).abs() < 1e-9, "{figures:?}");
         assert!((figures.recall_at[3] - 0.5).abs() < 1e-9, "one of four lines is kept, and it answers");
         assert_eq!((figures.absent_auc, figures.unanswered), (Some(1.0), [Some(0.0), Some(1.0)]));
+        assert_eq!(figures.doubted, [Some(1.0), Some(1.0)]);
         assert!((figures.tokens_saved - 0.6).abs() < 1e-9);
         let bins = calibration(&[&a, &b]);
         assert_eq!(bins.iter().map(|bin| bin.lines).sum::<usize>(), 4);

@@ -14,7 +14,7 @@ use crate::error::{Error, Result, quote};
 use crate::prune::code::Code;
 use crate::prune::language::Language;
 use crate::prune::matches::{FileMatches, FoundLine, Results};
-use crate::prune::{Decision, FocusQuestion, Limits, Material, decide, structure};
+use crate::prune::{Decision, FocusQuestion, Limits, Material, View, decide, structure};
 use crate::skim::{LineScores, SkimError, Skimmer, skim_safely};
 use crate::tokens::o200k;
 
@@ -72,6 +72,8 @@ pub struct Outcome {
     pub search: bool,
     /// Whether the tool would say that nothing answers.
     pub unanswered: bool,
+    /// Whether the tool would say so, or that it is in doubt.
+    pub doubted: bool,
 }
 
 /// Reads records, one JSON object a line.
@@ -129,6 +131,7 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
     let kept: Vec<bool> = scores.keep.iter().map(|score| *score >= scores.thresholds.keep(limits.keep)).collect();
     let decision = decide(material, &question, &Scored(&scores), limits, &cancel)?;
     let unanswered = matches!(decision, Decision::Unanswered(_));
+    let doubted = unanswered || matches!(&decision, Decision::Partial(View { doubtful: true, .. }));
     let shown = decision.kept(lines.len());
     let pointers = if let Decision::Partial(view) = &decision { view.pointers.as_slice() } else { &[] };
     let tokens = [o200k(&material.view(&vec![true; lines.len()], &[])), o200k(&material.view(&shown, pointers))];
@@ -144,6 +147,7 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
         milliseconds,
         search: search.is_some(),
         unanswered,
+        doubted,
     })
 }
 

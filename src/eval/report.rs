@@ -62,10 +62,12 @@ impl Report {
         let _ = writeln!(out, "  recall {}", recalls.join(", "));
         let _ = writeln!(
             out,
-            "  absent AUC {}; says that nothing answers: to {} of the questions with an answer, {} of those without",
+            "  absent AUC {}; says that nothing answers: to {} of the questions with an answer, {} of those without; that or that it is in doubt: {} and {}",
             optional(all.absent_auc),
             optional(all.unanswered[0]),
-            optional(all.unanswered[1])
+            optional(all.unanswered[1]),
+            optional(all.doubted[0]),
+            optional(all.doubted[1])
         );
         let _ = writeln!(
             out,

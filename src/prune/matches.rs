@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::render::{LONGEST_LINE, MARKER, cut_line};
+use super::render::{DOUBT, LONGEST_LINE, MARKER, cut_line};
 use super::structure::Header;
 use super::{Decision, Definition, FocusQuestion, Material, Piece, Pointer, View, pieces};
 use crate::error::{counted, shorten};
@@ -172,7 +172,10 @@ impl Results {
                 let which = if seen < self.matches() { format!("the first {seen}") } else { "them".to_owned() };
                 format!("{matches} in {files}; none of {which} seems to answer the question, and the likeliest are shown.")
             }
-            _ => format!("{} of {matches}, in {} of {files}.", page.shown, page.shown_files),
+            _ => {
+                let doubt = if matches!(decision, Decision::Partial(View { doubtful: true, .. })) { DOUBT } else { "" };
+                format!("{} of {matches}, in {} of {files}{doubt}.", page.shown, page.shown_files)
+            }
         };
         if let Decision::Partial(View { note: Some(note), .. }) | Decision::Unanswered(View { note: Some(note), .. }) = decision {
             notes.push_str(&format!(" {}", shorten(note)));
@@ -416,9 +419,13 @@ mod tests {
         let rows = results.material();
         let mut kept: Vec<bool> = (0..rows.lines.len()).map(|i| i == 1 || i == 10).collect();
         rows.complete(&mut kept);
-        let text = results.render("\"t\"", &Decision::Partial(View { kept, pointers: Vec::new(), note: None }), 0, 20_000);
+        let text = |doubtful: bool| {
+            let view = View { kept: kept.clone(), pointers: Vec::new(), doubtful, note: None };
+            results.render("\"t\"", &Decision::Partial(view), 0, 20_000)
+        };
+        assert!(text(true).starts_with("\"t\": 2 of 7 matches, in 2 of 4 files, which may not answer the question. ⋮ ="));
         assert_eq!(
-            text,
+            text(false),
             "\"t\": 2 of 7 matches, in 2 of 4 files. ⋮ = matches left out; the same search without a question shows them.\n\
              a.rs\n1:text\n⋮ 5-9: 2 matches\n\n⋮ 3 matches in 2 files: b.rs (1), c.rs (2)\n\nd.rs\n7:text\n"
         );

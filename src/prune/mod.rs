@@ -241,6 +241,8 @@ pub struct View {
     pub kept: Vec<bool>,
     /// Definitions named in its gaps, in order.
     pub pointers: Vec<Pointer>,
+    /// Whether it may well not answer.
+    pub doubtful: bool,
     /// What the reader should know about where the scores are from, as a sentence.
     pub note: Option<String>,
 }
@@ -293,7 +295,7 @@ pub fn decide(
     material.wanted_with(question, &picked).into_iter().for_each(|line| scores.keep[line] = scores.keep[line].max(enough));
     if scores.answer < scores.thresholds.answer && named.is_empty() {
         let kept = select::first_that_fit(material.outline(&scores), |kept| within(kept, &[], header));
-        let view = View { kept, pointers: Vec::new(), note: scores.note };
+        let view = View { kept, pointers: Vec::new(), doubtful: false, note: scores.note };
         return Ok(if worth(&view.kept) { Decision::Unanswered(view) } else { Decision::Whole });
     }
     let pickable: Vec<bool> = (0..lines.len()).map(|line| material.can_pick(line)).collect();
@@ -326,7 +328,7 @@ pub fn decide(
             break;
         }
     }
-    Ok(Decision::Partial(View { kept, pointers, note: scores.note }))
+    Ok(Decision::Partial(View { kept, pointers, doubtful: scores.answer < scores.thresholds.doubt && named.is_empty(), note: scores.note }))
 }
 
 #[cfg(test)]
@@ -363,7 +365,7 @@ mod tests {
 
     impl<F: Fn(usize) -> f32 + Send + Sync> Skimmer for Told<F> {
         fn skim(&self, lines: &[&str], _: &str, _: &CancellationToken) -> std::result::Result<LineScores, SkimError> {
-            let thresholds = crate::skim::Thresholds { strict: 0.5, balanced: 0.5, generous: 0.2, answer: 0.5 };
+            let thresholds = crate::skim::Thresholds { strict: 0.5, balanced: 0.5, generous: 0.2, answer: 0.5, doubt: 0.5 };
             Ok(LineScores { keep: (0..lines.len()).map(&self.0).collect(), answer: 0.9, thresholds, note: None })
         }
     }

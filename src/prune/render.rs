@@ -20,6 +20,8 @@ const RESERVE: usize = 800;
 const HEADER: usize = 90;
 /// Characters that the mark of a cut line takes at most.
 const MARK: usize = 50;
+/// What is said of lines that may well not answer.
+pub const DOUBT: &str = ", which may not answer the question";
 /// Longer names lose their beginning in the header, in characters.
 const LONGEST_NAME: usize = 120;
 /// Longer names of definitions are cut in gaps, in characters.
@@ -52,7 +54,10 @@ pub enum Status<'a> {
     /// Nothing was pruned.
     Exact,
     /// The lines that answer are kept.
-    Pruned,
+    Pruned {
+        /// Whether they may well not answer.
+        doubtful: bool,
+    },
     /// Nothing answers; the outline is kept.
     Unanswered,
     /// Nothing was pruned, because the skimmer failed.
@@ -173,7 +178,7 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
         Status::Unanswered => notes
             .push(format!("nothing in these {lines} lines seems to answer the question; this is their outline, with the likeliest lines.")),
         Status::Failed(error) => notes.push(format!("the skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string()))),
-        Status::Pruned => notes.push(format!("{} of {lines} lines.", body.shown)),
+        Status::Pruned { doubtful } => notes.push(format!("{} of {lines} lines{}.", body.shown, if doubtful { DOUBT } else { "" })),
         Status::Exact if body.stopped => notes.push(format!("{} of {lines} lines.", body.shown)),
         Status::Exact => {}
     }
@@ -251,7 +256,7 @@ mod tests {
     #[test]
     fn a_line_that_looks_like_a_gap_makes_the_marker_longer() {
         let lines = ["⋮ 2-9\n", "x\n", "y\n"];
-        let text = page(&Page { lines: &lines, total: Some(3), ..PAGE }, &[true, false, true], Status::Pruned, 20_000);
+        let text = page(&Page { lines: &lines, total: Some(3), ..PAGE }, &[true, false, true], Status::Pruned { doubtful: false }, 20_000);
         assert_eq!(text, "a.txt: 2 of 3 lines. ⋮⋮ = lines left out; read it.\n⋮ 2-9\n⋮⋮ 2\ny\n");
     }
 
@@ -275,7 +280,7 @@ mod tests {
             let owned: Vec<String> = rows.iter().map(|(line, _)| format!("{line}\n")).collect();
             let lines: Vec<&str> = owned.iter().map(String::as_str).collect();
             let kept: Vec<bool> = rows.iter().map(|(_, kept)| *kept).collect();
-            let shown = page(&Page { lines: &lines, first, total: Some(first + lines.len()), ..PAGE }, &kept, Status::Pruned, most);
+            let shown = page(&Page { lines: &lines, first, total: Some(first + lines.len()), ..PAGE }, &kept, Status::Pruned { doubtful: false }, most);
             prop_assert!(shown.chars().count() <= most, "{} > {most}", shown.chars().count());
             let marker = format!("{} ", marker(&lines));
             let mut next = 0;

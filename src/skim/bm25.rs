@@ -6,7 +6,7 @@ use super::embedded::text::{Document, FEATURES};
 use super::{LineScores, SkimError, Skimmer, Thresholds, embedded};
 
 /// Scores are shares of the text's highest one. It has no notion of a text that does not answer.
-const THRESHOLDS: Thresholds = Thresholds { strict: 0.5, balanced: 0.35, generous: 0.2, answer: 0.0 };
+const THRESHOLDS: Thresholds = Thresholds { strict: 0.5, balanced: 0.35, generous: 0.2, answer: 0.0, doubt: 0.0 };
 
 /// A BM25 skimmer.
 #[derive(Debug, Clone, Copy)]

@@ -40,8 +40,10 @@ pub struct Thresholds {
     pub balanced: f32,
     /// Lines at or above it are kept when recall counts twice as much as precision (best F2).
     pub generous: f32,
-    /// Below it the text is taken not to answer the question.
+    /// Below it the text is taken not to answer the question: so are 2 % of those that do.
     pub answer: f32,
+    /// Below it the text is said to be in doubt: so are 10 % of those that answer. Never below `answer`.
+    pub doubt: f32,
 }
 
 /// How much to keep.

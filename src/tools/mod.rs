@@ -215,7 +215,7 @@ impl Session {
         let (view, status) = match &decision {
             Decision::Whole => (None, Status::Exact),
             Decision::Failed(error) => (None, Status::Failed(error)),
-            Decision::Partial(view) => (Some(view), Status::Pruned),
+            Decision::Partial(view) => (Some(view), Status::Pruned { doubtful: view.doubtful }),
             Decision::Unanswered(view) => (Some(view), Status::Unanswered),
         };
         let page = Page {

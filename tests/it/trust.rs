@@ -97,7 +97,7 @@ async fn every_file_of_this_repository_comes_back_whole_pruned_or_not() {
     assert!(files.len() > 30 && pruned > 20, "{} files, {pruned} pruned", files.len());
 }
 
-const THRESHOLDS: Thresholds = Thresholds { strict: 0.5, balanced: 0.5, generous: 0.5, answer: 0.5 };
+const THRESHOLDS: Thresholds = Thresholds { strict: 0.5, balanced: 0.5, generous: 0.5, answer: 0.5, doubt: 0.7 };
 
 /// Gives each line the score it is told.
 struct Told(Vec<f32>, f32);
@@ -255,6 +255,24 @@ fn a_text_that_does_not_answer_gets_its_outline_and_a_plain_word() {
     let told = Told(vec![0.0, 0.0, 0.99, 0.0, 0.0], 0.1);
     let likely = shown(&read(&session(root.path(), told, 20_000), "a.py", Some("Where is the moon?"), None));
     assert_eq!(likely.iter().filter(|line| line.starts_with("    b = 2")).count(), 8, "{likely:?}");
+}
+
+#[test]
+fn a_text_that_may_not_answer_says_so() {
+    let root = tempfile::tempdir().expect("a directory");
+    let body: String = (0..8).map(|i| format!("    step_{i}(x)\n")).collect();
+    let file: String = (0..30).map(|i| format!("def function_{i}(x):\n{body}\n")).collect();
+    std::fs::write(root.path().join("a.py"), &file).expect("written");
+    let header = |answer: f32, question: &str| {
+        let scores = (0..10).map(|line| if line == 1 { 0.99 } else { 0.0 }).collect();
+        let view = read(&session(root.path(), Told(scores, answer), 20_000), "a.py", Some(question), None);
+        partition(&understand(&view), &file);
+        view.lines().next().expect("a header").to_owned()
+    };
+    let (doubtful, plain) = (" of 300 lines, which may not answer the question. ⋮ =", " of 300 lines. ⋮ =");
+    assert!(header(0.6, "Where is the moon?").contains(doubtful));
+    assert!(header(0.7, "Where is the moon?").contains(plain));
+    assert!(header(0.6, "What does function_7 add?").contains(plain), "what is named is there");
 }
 
 proptest! {

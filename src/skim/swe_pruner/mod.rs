@@ -31,7 +31,7 @@ pub const OVERLAP: usize = 50;
 /// Chunks of a text, at most: each takes seconds on a CPU.
 const MOST_CHUNKS: usize = 64;
 /// The published threshold for lines, with one on either side; its relevance score was not made to tell whether anything answers.
-pub const THRESHOLDS: Thresholds = Thresholds { strict: 0.7, balanced: 0.5, generous: 0.3, answer: 0.0 };
+pub const THRESHOLDS: Thresholds = Thresholds { strict: 0.7, balanced: 0.5, generous: 0.3, answer: 0.0, doubt: 0.0 };
 
 /// A token of the code and its score.
 #[derive(Debug, Clone, PartialEq)]

@@ -44,7 +44,7 @@ def golden_texts():
     return (read("text.py"), read("data.py")[:200], odd, ["", "  ", ""], read("text.py", "data.py", "model.py", "train.py", "mine.py", "evaluate.py")[:900])
 
 
-def answer_threshold(scored, share):
+def document_threshold(scored, share):
     """The document threshold that a share of the answerable questions is below."""
     return round(float(np.quantile([s[4] for s in scored if s[1] != "absent"], share)), 4)
 
@@ -121,7 +121,7 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     save_file({name: tensor.contiguous() for name, tensor in file.items()}, out / "model.safetensors")
     strict, balanced, generous = (evaluate.best_threshold(scored, beta, within=PLATEAU) for beta in (0.5, 1, 2))
-    thresholds = {"strict": strict, "balanced": balanced, "generous": generous, "answer": answer_threshold(scored, GIVEN_UP), "doubt": answer_threshold(scored, DOUBTED)}
+    thresholds = {"strict": strict, "balanced": balanced, "generous": generous, "answer": document_threshold(scored, GIVEN_UP), "doubt": document_threshold(scored, DOUBTED)}
     (out / "config.json").write_text(json.dumps({**saved["config"], "thresholds": thresholds}, indent=2) + "\n")
     shutil.copy(work / "vocab.txt", out / "vocab.txt")
     golden_path.parent.mkdir(parents=True, exist_ok=True)

@@ -190,7 +190,7 @@ mod tests {
             milliseconds: 1.0,
             search: false,
             unanswered: answer < 0.5,
-            doubted: answer < 0.9,
+            doubted: answer < 0.7,
         }
     }
 
@@ -204,7 +204,7 @@ mod tests {
         assert!((figures.scored.f1 - 0.5).abs() < 1e-9 && (figures.scored.keep_rate - 0.5).abs() < 1e-9, "{figures:?}");
         assert!((figures.recall_at[3] - 0.5).abs() < 1e-9, "one of four lines is kept, and it answers");
         assert_eq!((figures.absent_auc, figures.unanswered), (Some(1.0), [Some(0.0), Some(1.0)]));
-        assert_eq!(figures.doubted, [Some(1.0), Some(1.0)]);
+        assert_eq!(figures.doubted, [Some(0.0), Some(1.0)]);
         assert!((figures.tokens_saved - 0.6).abs() < 1e-9);
         let bins = calibration(&[&a, &b]);
         assert_eq!(bins.iter().map(|bin| bin.lines).sum::<usize>(), 4);

@@ -88,7 +88,7 @@ impl<'a> Code<'a> {
     }
 
     /// Headers of definitions, or what comes closest to them: headings in Markdown; elsewhere the least indented lines that others stand under,
-    /// and the end, where logs and tables sum up.
+    /// and the end of what is no change, where logs and tables sum up.
     fn headers(&self, scores: &[f32]) -> Vec<bool> {
         let (heads, with_end) = match self.structure() {
             Structure::Tree(reading) => {

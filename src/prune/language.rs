@@ -1,12 +1,14 @@
 //! The languages whose structure is known, and what their grammars call the places where lines may be left out.
 
+use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use super::preprocessor::one_branch;
+use super::preprocessor::{blank, unread};
 
 /// How long parsing may take: much longer than ordinary code of as many lines as are skimmed.
 const LONGEST_PARSE: Duration = Duration::from_secs(3);
@@ -191,15 +193,20 @@ impl Language {
     pub fn parse(self, text: &str) -> Option<Reading> {
         let began = Instant::now();
         let again = text.len() <= LONGEST_READ_AGAIN;
-        let one_branch = if again && self.has_preprocessor() { one_branch(text) } else { None };
         let as_cpp = if again && self == C { Some(Cpp) } else { None };
+        let one_branch = LazyCell::new(|| if again && self.has_preprocessor() { one_branch(text) } else { None });
         let mut best: Option<(usize, Reading)> = None;
         for grammar in [Some(self), as_cpp].into_iter().flatten() {
-            for (text, one_branch) in [(Some(text), false), (one_branch.as_deref(), true)] {
-                let Some(tree) = text.and_then(|text| grammar.tree(text, began)) else { continue };
+            for in_part in [false, true] {
+                let (text, unread) = match &*one_branch {
+                    _ if !in_part => (text, None),
+                    Some((text, unread)) => (text.as_str(), Some(unread)),
+                    None => continue,
+                };
+                let Some(tree) = grammar.tree(text, began) else { continue };
                 let errors = errors(&tree);
                 if best.as_ref().is_none_or(|(fewest, _)| errors < *fewest) {
-                    best = Some((errors, Reading { grammar, one_branch, tree }));
+                    best = Some((errors, Reading { grammar, tree, unread: unread.cloned().unwrap_or_default() }));
                 }
                 if errors == 0 {
                     return best.map(|(_, reading)| reading);
@@ -245,21 +252,36 @@ impl Language {
     }
 }
 
+/// A text with one branch of each condition that breaks what is around it, every other byte in its place, and which of its lines are unread.
+fn one_branch(text: &str) -> Option<(String, Vec<bool>)> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let unread = unread(&lines)?;
+    Some((lines.iter().zip(&unread).map(|(line, unread)| as_read(line, *unread)).collect(), unread))
+}
+
+fn as_read(line: &str, unread: bool) -> Cow<'_, str> {
+    if unread { Cow::Owned(blank(line)) } else { Cow::Borrowed(line) }
+}
+
 /// A text as a grammar reads it.
 pub struct Reading {
     /// C++ where that reads a header of C better.
     pub grammar: Language,
-    /// Whether one branch alone was read of each condition that breaks what is around it.
-    one_branch: bool,
     /// The tree; bytes and lines are those of the text.
     pub tree: Tree,
+    /// Which lines were not read, one flag a line; empty where all were.
+    unread: Vec<bool>,
 }
 
 impl Reading {
-    /// The tree of another text, read the same way.
-    pub fn again(&self, text: &str) -> Option<Tree> {
-        let one_branch = if self.one_branch { one_branch(text) } else { None };
-        self.grammar.tree(one_branch.as_deref().unwrap_or(text), Instant::now())
+    /// A line of the text as it was read: spaces in place of one that was not.
+    pub fn line<'a>(&self, number: usize, line: &'a str) -> Cow<'a, str> {
+        as_read(line, self.unread.get(number).copied().unwrap_or_default())
+    }
+
+    /// The tree of some of these lines.
+    pub fn again(&self, lines: &str) -> Option<Tree> {
+        self.grammar.tree(lines, Instant::now())
     }
 }
 

@@ -97,6 +97,7 @@ impl Markdown {
             kept[lines.start..(lines.start + head).min(lines.end)].fill(true);
             kept[lines.end.saturating_sub(*foot).max(lines.start)..lines.end].fill(true);
         }
+        let wanted = Wanted::new(kept);
         for Heading { lines, .. } in self.headings.iter().filter(|heading| wanted.any(&(heading.lines.start..heading.end))) {
             kept[lines.clone()].fill(true);
         }
@@ -164,6 +165,11 @@ make
         assert_eq!(completed(&text, &[9]), [0, 9, 21]);
         let paragraph = "a\n".repeat(20);
         assert_eq!(completed(&paragraph, &[9]), [9]);
+    }
+
+    #[test]
+    fn a_heading_in_a_list_item_brings_the_item_and_what_that_is_under() {
+        assert_eq!(completed("# X\n\n- intro\n\n  # Inner\n  text\n", &[5]), [0, 2, 4, 5]);
     }
 
     #[test]

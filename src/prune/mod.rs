@@ -282,7 +282,9 @@ pub fn decide(
             return Ok(Decision::Failed(error));
         }
     };
-    let header = HEADER_TOKENS + scores.note.as_deref().map_or(0, |note| o200k(&shorten(note)));
+    let doubtful = named.is_empty() && scores.answer < scores.thresholds.doubt;
+    let said = doubtful.then_some(render::DOUBT).into_iter().chain(scores.note.as_deref());
+    let header = HEADER_TOKENS + said.map(|said| o200k(&shorten(said))).sum::<usize>();
     let worth = |kept: &[bool]| !whole_fits || material.cost(kept, &[]) as f64 <= whole as f64 * WORTHWHILE;
     // Whoever names a definition wants to see it, whatever the skimmer says: the header for sure, the rest if it is short. And where a rare name
     // stands, two lines of three are wanted (`training/LOG.md`).
@@ -328,7 +330,7 @@ pub fn decide(
             break;
         }
     }
-    Ok(Decision::Partial(View { kept, pointers, doubtful: scores.answer < scores.thresholds.doubt && named.is_empty(), note: scores.note }))
+    Ok(Decision::Partial(View { kept, pointers, doubtful, note: scores.note }))
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ struct Branch {
 }
 
 /// A condition, from `#if` to `#endif` or to the end of the text.
-struct Condition {
+pub struct Condition {
     /// Whether its first branch is no code.
     never: bool,
     branches: Vec<Branch>,
@@ -77,14 +77,16 @@ impl Condition {
         self.branches.last_mut().expect("it begins with one").lines.end = line;
     }
 
-    /// Which branch is read where not all can be.
-    fn read(&self) -> usize {
-        usize::from(self.never && self.branches.len() > 1)
+    /// Which branch is read where not all can be; none where the only one is no code.
+    fn read(&self) -> Option<usize> {
+        let read = usize::from(self.never);
+        (read < self.branches.len()).then_some(read)
     }
 }
 
 /// All conditions, those that are in others before them.
-fn conditions(directives: &[Option<Directive>]) -> Vec<Condition> {
+pub fn conditions(lines: &[&str]) -> Vec<Condition> {
+    let directives = Directive::of_all(lines);
     let (mut open, mut found): (Vec<Condition>, Vec<Condition>) = (Vec::new(), Vec::new());
     for (i, directive) in directives.iter().enumerate() {
         let own = || i..i + 1 + directives[i + 1..].iter().take_while(|next| **next == Some(Directive::Further)).count();
@@ -135,7 +137,7 @@ fn broken(lines: &[&str]) -> Vec<Condition> {
     let directives = Directive::of_all(lines);
     let mut inner: HashMap<usize, (usize, Balance)> = HashMap::new(); // by first line: where it ends, and what the branch that is read does
     let mut found = Vec::new();
-    for condition in conditions(&directives) {
+    for condition in conditions(lines) {
         let Some(end) = condition.end.as_ref().map(|end| end.end) else { continue };
         let (mut whole, mut read) = (true, Balance::default());
         for (which, branch) in condition.branches.iter().enumerate() {
@@ -153,7 +155,7 @@ fn broken(lines: &[&str]) -> Vec<Condition> {
                 i += 1;
             }
             whole &= balance.open == 0 && balance.least == 0 && last.is_none_or(|last| WHOLE.contains(&last));
-            if which == condition.read() {
+            if condition.read() == Some(which) {
                 read = balance;
             }
         }
@@ -182,37 +184,34 @@ fn braces(line: &str) -> impl Iterator<Item = isize> {
     })
 }
 
-/// The text with spaces in place of the conditions that break what is around them, and of all their branches but one; none where there are no such
-/// conditions. Every other byte stays where it is.
-pub fn one_branch(text: &str) -> Option<String> {
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let broken = broken(&lines);
+/// The lines of the conditions that break what is around them, but for those of one branch, one flag a line; none where there are no such
+/// conditions.
+pub fn unread(lines: &[&str]) -> Option<Vec<bool>> {
+    let broken = broken(lines);
     if broken.is_empty() {
         return None;
     }
-    let mut read = vec![true; lines.len()];
+    let mut unread = vec![false; lines.len()];
     for condition in broken {
-        let branch = &condition.branches[condition.read()].lines;
-        read[condition.branches[0].opener.start..branch.start].fill(false);
-        read[branch.end..condition.end.map_or(lines.len(), |end| end.end)].fill(false);
+        let end = condition.end.as_ref().map_or(lines.len(), |end| end.end);
+        let read = condition.read().map_or(end..end, |read| condition.branches[read].lines.clone());
+        unread[condition.branches[0].opener.start..read.start].fill(true);
+        unread[read.end..end].fill(true);
     }
-    let mut out = String::with_capacity(text.len());
-    for (line, read) in lines.into_iter().zip(read) {
-        if read {
-            out.push_str(line);
-        } else {
-            out.extend(line.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { char::from(byte) } else { ' ' }));
-        }
-    }
-    Some(out)
+    Some(unread)
+}
+
+/// As many spaces as a line has bytes, and what ends it.
+pub fn blank(line: &str) -> String {
+    line.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { char::from(byte) } else { ' ' }).collect()
 }
 
 /// Keeps the conditions around each kept line: what opens its branch, what opens the first one, and what closes them.
-pub fn keep_conditions(lines: &[&str], kept: &mut [bool]) {
+pub fn keep_conditions(conditions: &[Condition], kept: &mut [bool]) {
     let wanted = Wanted::new(kept);
-    for Condition { branches, end, .. } in conditions(&Directive::of_all(lines)) {
+    for Condition { branches, end, .. } in conditions {
         let last = branches.len() - 1;
-        let closes = end.unwrap_or(lines.len()..lines.len());
+        let closes = end.clone().unwrap_or(kept.len()..kept.len());
         let has_kept = |i: &usize| {
             let own = &branches[*i];
             wanted.any(&(own.opener.start..if *i == last { closes.end } else { own.lines.end })) // what closes it belongs to the last branch
@@ -229,6 +228,13 @@ pub fn keep_conditions(lines: &[&str], kept: &mut [bool]) {
 mod tests {
     use super::*;
 
+    /// The text with spaces in place of what is not read.
+    fn one_branch(text: &str) -> Option<String> {
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let unread = unread(&lines)?;
+        Some(lines.iter().zip(unread).map(|(line, unread)| if unread { blank(line) } else { (*line).to_owned() }).collect())
+    }
+
     const TWO_WAYS: &str = "#if A && \\\n    B\nif (a) {\n#elif C\nif (b) {\n#else\nif (c) {\n#endif\n  f();\n}\n";
 
     #[test]
@@ -243,6 +249,8 @@ mod tests {
         assert_eq!(one_branch("#define A 1\nint a;\n"), None);
         let never = one_branch("#if 0 // old\nint ä() {\n#else\nint b() {\n#endif\n").expect("conditions");
         assert_eq!(never.trim(), "int b() {");
+        let only = one_branch("#if 0\nint a() {\n#endif\nint b() {\n}\n").expect("conditions");
+        assert_eq!(only.trim(), "int b() {\n}");
     }
 
     #[test]
@@ -260,7 +268,7 @@ mod tests {
         let lines: Vec<&str> = TWO_WAYS.lines().collect();
         let with = |picked: &[usize]| {
             let mut kept: Vec<bool> = (0..lines.len()).map(|i| picked.contains(&i)).collect();
-            keep_conditions(&lines, &mut kept);
+            keep_conditions(&conditions(&lines), &mut kept);
             (0..lines.len()).filter(|i| kept[*i]).collect::<Vec<_>>()
         };
         assert_eq!(with(&[2]), [0, 1, 2, 7]);
@@ -268,7 +276,7 @@ mod tests {
         assert_eq!(with(&[8]), [8]);
         assert_eq!(with(&[7]), [0, 1, 5, 7]);
         let mut kept = [false, true];
-        keep_conditions(&["#ifdef A", "int a;"], &mut kept);
+        keep_conditions(&conditions(&["#ifdef A", "int a;"]), &mut kept);
         assert_eq!(kept, [true, true]);
     }
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Tree};
 
 use super::language::{Reading, Role, each_node};
-use super::preprocessor::keep_conditions;
+use super::preprocessor::{conditions, keep_conditions};
 use super::{Piece, Wanted, gaps, indent, pieces};
 
 /// A literal or text of so many lines is kept whole when any of its lines is.
@@ -38,13 +38,12 @@ fn rows(node: Node<'_>) -> Range<usize> {
 
 /// Extends `kept` to whole statements with their headers and closers.
 pub fn complete(reading: &Reading, lines: &[&str], kept: &mut [bool]) {
+    let conditions = if reading.grammar.has_preprocessor() { conditions(lines) } else { Vec::new() };
     // A line that came along may also close or open something else, as `) {` does: then that is wanted too.
     for _ in 0..ROUNDS {
         let before = kept.to_vec();
         visit(reading.tree.root_node(), &Wanted::new(&before), kept, 0);
-        if reading.grammar.has_preprocessor() {
-            keep_conditions(lines, kept);
-        }
+        keep_conditions(&conditions, kept);
         if before == kept {
             return;
         }
@@ -121,15 +120,15 @@ fn is_separator(node: Node<'_>, parent: Node<'_>) -> bool {
     }
 }
 
-/// Closes gaps until the view, read as the text was, parses as well as it does; nothing can be said about a text that has errors itself, and a text too large
-/// to parse again and again is left as it is.
+/// Closes gaps until the view, read as the text was, parses as well as it does; nothing can be said about a text that has errors itself, and
+/// a text too large to parse again and again is left as it is.
 pub fn repair(reading: &Reading, lines: &[&str], kept: &mut [bool]) {
     if reading.tree.root_node().has_error() || lines.len() > LONGEST_REPAIRED {
         return;
     }
     let statements = Statements::new(reading);
     for round in 0.. {
-        let view = Placeheld::new(&statements, lines, kept);
+        let view = Placeheld::new(reading, &statements, lines, kept);
         let Some(parsed) = reading.again(&view.text) else { return };
         let Some(error) = first_error(&parsed) else { return };
         if round == REPAIRS {
@@ -147,7 +146,7 @@ pub fn repair(reading: &Reading, lines: &[&str], kept: &mut [bool]) {
 
 /// Whether the view, read as the text was, parses without error when each gap is read as one statement.
 pub fn parses(reading: &Reading, lines: &[&str], kept: &[bool]) -> bool {
-    let view = Placeheld::new(&Statements::new(reading), lines, kept);
+    let view = Placeheld::new(reading, &Statements::new(reading), lines, kept);
     reading.again(&view.text).is_some_and(|parsed| !parsed.root_node().has_error())
 }
 
@@ -159,13 +158,13 @@ struct Placeheld {
 }
 
 impl Placeheld {
-    fn new(statements: &Statements, lines: &[&str], kept: &[bool]) -> Self {
+    fn new(reading: &Reading, statements: &Statements, lines: &[&str], kept: &[bool]) -> Self {
         let (mut text, mut origin) = (String::new(), Vec::new());
         for piece in pieces(kept) {
             match piece {
                 Piece::Lines(range) => {
                     for i in range {
-                        text.push_str(lines[i]);
+                        text.push_str(&reading.line(i, lines[i]));
                         origin.push(i);
                     }
                 }
@@ -355,6 +354,17 @@ mod tests {
     fn a_test_has_the_name_that_its_macro_is_given() {
         let text = "TEST_F(Parser, Empty) {\n  go();\n}\nclass A {\n  A(B, C) {\n    go();\n  }\n};\nvoid f(B, C) {\n  go();\n}\n";
         assert_eq!(names(Language::Cpp, text), ["Empty 0..3", "A 3..8", "A 4..7", "f 8..11"]);
+    }
+
+    #[test]
+    fn a_view_is_read_as_its_file_was() {
+        let text = "void f(void) {\n  call(a,\n#ifdef X\n       b,\n#else\n       c +\n#endif\n       d);\n}\n";
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let reading = Language::C.parse(text).expect("a reading");
+        let mut kept: Vec<bool> = (0..lines.len()).map(|line| line == 7).collect();
+        complete(&reading, &lines, &mut kept);
+        assert_eq!(kept, [true, true, true, true, true, false, true, true, true]);
+        assert!(parses(&reading, &lines, &kept), "the branch that is left out was not read in the file either");
     }
 
     #[test]

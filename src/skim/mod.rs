@@ -40,9 +40,9 @@ pub struct Thresholds {
     pub balanced: f32,
     /// Lines at or above it are kept when recall counts twice as much as precision (best F2).
     pub generous: f32,
-    /// Below it the text is taken not to answer the question: so are 2 % of those that do.
+    /// Below it the text is taken not to answer the question.
     pub answer: f32,
-    /// Below it the text is said to be in doubt: so are 10 % of those that answer. Never below `answer`.
+    /// Below it the text may well not answer; never below `answer`.
     pub doubt: f32,
 }
 

@@ -99,7 +99,8 @@ proptest! {
         complete(&reading, &lines, &mut kept);
         prop_assert!(parses(&reading, &lines, &kept), "completion alone leaves an error");
         if !language.needs_statements() {
-            let view: String = lines.iter().zip(&kept).map(|(line, kept)| if *kept { *line } else { "\n" }).collect();
+            let shown = |(i, line)| if kept[i] { reading.line(i, line) } else { "\n".into() };
+            let view: String = lines.iter().copied().enumerate().map(shown).collect();
             prop_assert!(!reading.again(&view).expect("a tree").root_node().has_error());
         }
         prop_assert!(picked.iter().zip(&kept).all(|(picked, kept)| !picked || *kept), "a picked line was lost");

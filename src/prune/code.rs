@@ -93,7 +93,7 @@ impl<'a> Code<'a> {
         let (heads, with_end) = match self.structure() {
             Structure::Tree(reading) => {
                 let heads = self.heads_of_definitions(&reading.tree, scores);
-                if heads.is_empty() { (outermost(Form::Indentation, self.lines()), false) } else { (heads, false) }
+                (if heads.is_empty() { outermost(Form::Indentation, self.lines()) } else { heads }, false)
             }
             Structure::Markdown(markdown) => {
                 (markdown.headings().iter().flat_map(|heading| self.own(&heading.lines)).take(LONGEST_OUTLINE).collect(), false)

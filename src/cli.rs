@@ -45,10 +45,10 @@ pub struct Cli {
     /// Directory that may be read; repeatable [default: the working directory]
     #[arg(long = "root", value_name = "DIR", global = true)]
     roots: Vec<PathBuf>,
-    /// Longest result, in characters
+    /// Longest result, in characters, at least 4000
     #[arg(long, value_name = "N", default_value_t = Limits::default().most, value_parser = |text: &str| at_least(4000, text), global = true)]
     max_chars: usize,
-    /// Longest pruned result, in tokens (o200k): the best lines that fit
+    /// Longest pruned result, in tokens (o200k), at least 100: the best lines that fit
     #[arg(long, value_name = "N", value_parser = |text: &str| at_least(100, text), global = true)]
     budget: Option<usize>,
     /// How much a question keeps

@@ -9,6 +9,7 @@ import torch
 
 from data import tensors
 from model import surroundings
+from text import lexical
 
 KEEP_RATES = (0.1, 0.2, 0.3, 0.4)
 WINDOW, OVERLAP = 448, 64  # as in src/skim/embedded/mod.rs
@@ -23,17 +24,18 @@ def windows(n):
         start = min(start + WINDOW - OVERLAP, n - WINDOW)
 
 
-def refined(model, refiner, document, question, emission, answer):
+def refined(model, refiner, document, question, emission, answer, stop):
     """Log-odds that each line is kept [n], looked at again by the refiner if there is one."""
     log_odds = model.log_odds(emission.double(), torch.from_numpy(document.parent.astype(np.int64)))
     if refiner is None:
         return log_odds.numpy()
-    return refiner(torch.from_numpy(seen(log_odds, document, question, emission, answer))).detach().numpy()
+    return refiner(torch.from_numpy(seen(log_odds, document, question, emission, answer, stop))).detach().numpy()
 
 
-def seen(log_odds, document, question, emission, answer):
-    """The refiner's input."""
-    return surroundings(log_odds.numpy(), emission.numpy(), document.parent.astype(np.int64), document.features[:, 1] > 0, answer, len(question))
+def seen(log_odds, document, question, emission, answer, stop):
+    """The refiner's input: [n, SURROUNDINGS + LEXICAL]"""
+    among = surroundings(log_odds.numpy(), emission.numpy(), document.parent.astype(np.int64), document.features[:, 1] > 0, answer, len(question))
+    return np.concatenate([among, lexical(document.tokens, question, stop)[0]], 1)
 
 
 @torch.no_grad()
@@ -57,7 +59,7 @@ def score(model, documents, vocabulary, refiner=None):
     out = []
     for document in documents:
         for (question, label, kind), (emission, answer) in zip(document.questions, raw(model, document, vocabulary)):
-            marginal = 1 / (1 + np.exp(-refined(model, refiner, document, question, emission, answer)))
+            marginal = 1 / (1 + np.exp(-refined(model, refiner, document, question, emission, answer, vocabulary.stop)))
             out.append((document, kind, marginal, label, 1 / (1 + np.exp(-answer))))
     model.train(was_training)
     return out

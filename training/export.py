@@ -94,7 +94,7 @@ def golden(model, refiner, vocabulary):
         for question in GOLDEN_QUESTIONS:
             document.ask(question, [], "absent", vocabulary)
         for (ids, label, _), question, (emission, answer) in zip(document.questions, GOLDEN_QUESTIONS, evaluate.raw(model, document, vocabulary)):
-            log_odds = evaluate.refined(model, refiner, document, ids, emission, answer)
+            log_odds = evaluate.refined(model, refiner, document, ids, emission, answer, vocabulary.stop)
             cases.append({"lines": lines, "question": question, "emission": [round(float(x), 6) for x in emission],
                           "marginal": [round(float(x), 6) for x in 1 / (1 + np.exp(-log_odds))], "answer": round(answer, 6)})
     return cases

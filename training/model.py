@@ -106,11 +106,11 @@ def surroundings(log_odds, emission, parent, blank, answer, asked):
 
 
 class Refiner(nn.Module):
-    """Looks at each line's log-odds again, among those around it: [n, SURROUNDINGS] -> log-odds [n]"""
+    """Looks at each line's log-odds again, among those around it and beside its lexical evidence: [n, SURROUNDINGS + LEXICAL] -> log-odds [n]"""
 
     def __init__(self):
         super().__init__()
-        self.up, self.down = nn.Linear(SURROUNDINGS, 48), nn.Linear(48, 1)
+        self.up, self.down = nn.Linear(SURROUNDINGS + LEXICAL, 48), nn.Linear(48, 1)
 
     def forward(self, x):
         return self.down(F.relu(self.up(x))).squeeze(-1)

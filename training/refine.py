@@ -18,20 +18,20 @@ from data import load_labels
 from model import Refiner, student
 from text import Vocabulary
 
-WINDOWS, FILES = 800, 150  # of later labels, and files of at most LONGEST lines; all windows of the first labels
+WINDOWS, LOTS, FILES = 600, 600, 150  # of later labels, of those in forms drawn by lot, and files of at most LONGEST lines; all windows of the first labels
 LONGEST = 1500
 STEPS, LINES, RATE = 2000, 4096, 0.01
 
 
 def look(model, documents, vocabulary):
-    """[(package, input [n, SURROUNDINGS], label [n], log-odds [n])] of every answerable question, lines of unknown label left out."""
+    """[(package, input [n, SURROUNDINGS + LEXICAL], label [n], log-odds [n])] of every answerable question, lines of unknown label left out."""
     out = []
     for document, package in documents:
         for (question, label, kind), (emission, answer) in zip(document.questions, evaluate.raw(model, document, vocabulary)):
             if kind != "absent":
                 log_odds = model.log_odds(emission, torch.from_numpy(document.parent.astype(np.int64)))
                 known = label >= 0
-                out.append((package, evaluate.seen(log_odds, document, question, emission, answer)[known], label[known], log_odds.numpy()[known]))
+                out.append((package, evaluate.seen(log_odds, document, question, emission, answer, vocabulary.stop)[known], label[known], log_odds.numpy()[known]))
     return out
 
 
@@ -73,10 +73,11 @@ def main():
     model = student(vocabulary.size)
     model.load_state_dict(torch.load(checkpoint, map_location="cpu", weights_only=False)["average"])
     model.eval()
-    training, _ = load_labels(work / "labelled.jsonl", vocabulary)
+    training, _ = load_labels(work / "labelled.jsonl", vocabulary, ["lot"])
     random.Random(4).shuffle(training)
+    lots, training = ([d for d in training if d.apart == apart] for apart in ("lot", None))
     files = [(d.whole, d.package) for d in training if d.whole is not None and len(d.whole.tokens) <= LONGEST][:FILES]
-    windows = [d for d in training if d.first] + [d for d in training if not d.first][:WINDOWS]
+    windows = [d for d in training if d.first] + [d for d in training if not d.first][:WINDOWS] + lots[:LOTS]
     seen = look(model, [(d, d.package) for d in windows] + files, vocabulary)
     packages = sorted({s[0] for s in seen})
     held_out = set(packages[::5])

@@ -23,7 +23,10 @@ done
 "$python" "$here/average.py" "$work/between2.pt" "$work/lots.pt" 0.5 "$work/between3.pt"
 "$python" "$here/train.py" "$work" student --name more --start "$work/between3.pt" --no-teacher --mined 0.1 --rate 2e-4 --encoder-rate 1.5e-4 --dropout 0.1 --renamed 0.1 \
     --average 0.998 --lot 0.4 --document 0.4 --minutes 82
-"$python" "$here/average.py" "$work/between3.pt" "$work/more.pt" 0.6 "$work/shipped.pt"
+"$python" "$here/average.py" "$work/between3.pt" "$work/more.pt" 0.6 "$work/between4.pt"
+"$python" "$here/train.py" "$work" student --name further --start "$work/between4.pt" --no-teacher --mined 0.1 --rate 2e-4 --encoder-rate 1.5e-4 --dropout 0.15 --renamed 0.12 \
+    --average 0.998 --lot 0.5 --first 0.3 --document 0.4 --minutes 58
+"$python" "$here/average.py" "$work/between4.pt" "$work/further.pt" 0.6 "$work/shipped.pt"
 "$python" "$here/refine.py" "$work" "$work/shipped.pt"
 "$python" "$here/export.py" "$work" "$work/shipped.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
 "$python" "$here/sets.py" "$work" "$work/packages" "$work/sets"

@@ -47,6 +47,7 @@ arguments.add_argument("--labels", type=float, default=1.0, help="share of the l
 arguments.add_argument("--near", type=float, default=0.0, help="share of labelled windows that are asked what was asked of another part of their file or package")
 arguments.add_argument("--start", type=pathlib.Path, help="checkpoint, or folder of shipped weights of the same vocabulary, that the student goes on from")
 arguments.add_argument("--lot", type=float, default=0.0, help="share, of the labelled windows that are not --near, of those in labels/lots.jsonl")
+arguments.add_argument("--first", type=float, default=0.4, help="share, at the end, of labelled windows that are of the first labels, whose kinds of questions are mixed as in validation")
 arguments.add_argument("--document", type=float, default=0.2, help="weight of \"something here answers\"")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
 arguments.add_argument("--without", nargs="+", default=[], choices=("pretraining", "initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
@@ -65,7 +66,6 @@ HARD = 0.5             # weight of the labels where there is a teacher
 LEAST_TAUGHT = 0.3     # share of labelled windows that the teacher is asked about at the end; all at the start, as it costs more than the student
 LIKENESS = 0.5         # weight at the start of being like the teacher before the transformer over lines
 MATRIX = re.compile(r"^blocks\..*\.(qkv|out|cross_q|cross_kv|cross_out|up|down)\.weight$")  # those for Muon, which learns more from a step
-FIRST = 0.4            # share, at the end, of labelled windows that are of the first labels, whose kinds of questions are mixed as in validation
 RAMP = 0.1             # share of the time over which what is the teacher's begins to learn
 
 
@@ -239,7 +239,7 @@ def main():
             elif is_log:
                 document, questions, label, start, end = log_sample(vocabulary, rng)
             else:
-                windows = near if rng.random() < args.near else lots if rng.random() < args.lot else first if rng.random() < FIRST * progress else labelled
+                windows = near if rng.random() < args.near else lots if rng.random() < args.lot else first if rng.random() < args.first * progress else labelled
                 document, questions, label, start, end = labelled_sample(windows, labelled_packages, rng)
             inputs = tensors(document, questions, vocabulary, start, end)
             if args.renamed:

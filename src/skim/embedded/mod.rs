@@ -81,6 +81,8 @@ pub struct Raw {
     pub parent: Vec<usize>,
     /// Which lines are blank.
     pub blank: Vec<bool>,
+    /// Lexical evidence of each line.
+    pub lexical: Vec<[f32; text::LEXICAL]>,
     /// Subtokens of the question.
     pub asked: usize,
 }
@@ -118,6 +120,7 @@ impl Embedded {
             emission: vec![0.0; lines.len()],
             answer: f32::NEG_INFINITY,
             blank: document.features.iter().map(|row| row[text::BLANK] > 0.0).collect(),
+            lexical: document.features.iter().map(|row| std::array::from_fn(|column| row[text::FEATURES + column])).collect(),
             asked: document.question.len(),
             parent: document.parent,
         };
@@ -146,6 +149,7 @@ impl Skimmer for Embedded {
             emission: &raw.emission,
             parent: &raw.parent,
             blank: &raw.blank,
+            lexical: &raw.lexical,
             answer: raw.answer,
             asked: raw.asked,
         };

@@ -1,4 +1,4 @@
-//! A last look at each line's log-odds, among those of its neighbours, its block and the whole text.
+//! A last look at each line's log-odds, among those of its neighbours, its block and the whole text, and beside its lexical evidence.
 //!
 //! The transformer and the CRF see a line among others, but not how far its score stands out from theirs: in one text 0.3 is the best there is,
 //! in another it is noise. The network is small and trained by itself, on what the finished model says (`training/refine.py`).
@@ -6,13 +6,16 @@
 use candle_core::Result;
 use candle_nn::VarBuilder;
 
+use super::text::LEXICAL;
 use super::tree::CERTAIN;
 
 /// Lines each way of which a line's best neighbour is sought.
 const REACH: usize = 8;
 /// Numbers that say what a line's log-odds are among.
 const SURROUNDINGS: usize = 29;
-/// Of them, those that are log-odds.
+/// With the lexical evidence of the line.
+const INPUTS: usize = SURROUNDINGS + LEXICAL;
+/// Of the surroundings, those that are log-odds.
 const SCORES: usize = 18;
 /// Width of the network.
 const WIDTH: usize = 48;
@@ -27,6 +30,8 @@ pub struct Scores<'a> {
     pub parent: &'a [usize],
     /// Which lines are blank.
     pub blank: &'a [bool],
+    /// Lexical evidence of each line.
+    pub lexical: &'a [[f32; LEXICAL]],
     /// Log-odds that anything answers.
     pub answer: f32,
     /// Subtokens of the question.
@@ -35,7 +40,7 @@ pub struct Scores<'a> {
 
 /// Two layers.
 pub struct Refiner {
-    /// (SURROUNDINGS, WIDTH)
+    /// (INPUTS, WIDTH)
     up: Vec<Vec<f32>>,
     up_bias: Vec<f32>,
     /// (WIDTH, 1)
@@ -48,7 +53,7 @@ impl Refiner {
     pub fn new(vb: &VarBuilder) -> Result<Self> {
         let vb = vb.pp("refine");
         Ok(Self {
-            up: vb.get((SURROUNDINGS, WIDTH), "up.weight")?.to_vec2()?,
+            up: vb.get((INPUTS, WIDTH), "up.weight")?.to_vec2()?,
             up_bias: vb.get(WIDTH, "up.bias")?.to_vec1()?,
             down: vb.get((WIDTH, 1), "down.weight")?.flatten_all()?.to_vec1()?,
             down_bias: vb.get(1, "down.bias")?.to_vec1::<f32>()?[0],
@@ -57,7 +62,7 @@ impl Refiner {
 
     /// The log-odds that each line is kept.
     pub fn refine(&self, scores: &Scores<'_>) -> Vec<f32> {
-        let one = |seen: [f32; SURROUNDINGS]| {
+        let one = |seen: [f32; INPUTS]| {
             let mut hidden = self.up_bias.clone();
             for (weights, seen) in self.up.iter().zip(seen) {
                 hidden.iter_mut().zip(weights).for_each(|(hidden, weight)| *hidden += weight * seen);
@@ -68,8 +73,8 @@ impl Refiner {
     }
 }
 
-/// What each line's log-odds are among.
-fn surroundings(scores: &Scores<'_>) -> impl Iterator<Item = [f32; SURROUNDINGS]> {
+/// What each line's log-odds are among, then its lexical evidence.
+fn surroundings(scores: &Scores<'_>) -> impl Iterator<Item = [f32; INPUTS]> {
     let Scores { log_odds: s, emission, parent, blank, .. } = *scores;
     let n = s.len();
     let (mut best_below, mut best_beside) = (vec![-CERTAIN; n], vec![-CERTAIN; n]);
@@ -120,10 +125,11 @@ fn surroundings(scores: &Scores<'_>) -> impl Iterator<Item = [f32; SURROUNDINGS]
             away(3),
         ];
         let own = [f64::from(count[i]), f64::from(count[up]), (i - up) as f64].map(|number| number.ln_1p() as f32);
-        let mut out = [0.0; SURROUNDINGS];
+        let mut out = [0.0; INPUTS];
         out[..SCORES].copy_from_slice(&known.map(|score| score / 4.0));
         out[SCORES..SCORES + own.len()].copy_from_slice(&own);
-        out[SCORES + own.len()..].copy_from_slice(&text);
+        out[SCORES + own.len()..SURROUNDINGS].copy_from_slice(&text);
+        out[SURROUNDINGS..].copy_from_slice(&scores.lexical[i]);
         out
     })
 }

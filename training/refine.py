@@ -3,7 +3,7 @@
     python3 refine.py WORK [CHECKPOINT.pt]
 
 The transformer over lines and the CRF see a line among its neighbours, but not how its score stands to those of its block and of the whole
-text. Writes WORK/refine.pt; prints figures on training packages that it was not fitted on.
+text; nor how far to trust its lexical evidence. Writes WORK/refine.pt; prints figures on training packages that it was not fitted on.
 """
 import pathlib
 import random

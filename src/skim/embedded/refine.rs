@@ -69,12 +69,12 @@ impl Refiner {
             }
             self.down_bias + hidden.iter().zip(&self.down).map(|(hidden, weight)| hidden.max(0.0) * weight).sum::<f32>()
         };
-        surroundings(scores).map(one).collect()
+        inputs(scores).map(one).collect()
     }
 }
 
 /// What each line's log-odds are among, then its lexical evidence.
-fn surroundings(scores: &Scores<'_>) -> impl Iterator<Item = [f32; INPUTS]> {
+fn inputs(scores: &Scores<'_>) -> impl Iterator<Item = [f32; INPUTS]> {
     let Scores { log_odds: s, emission, parent, blank, .. } = *scores;
     let n = s.len();
     let (mut best_below, mut best_beside) = (vec![-CERTAIN; n], vec![-CERTAIN; n]);

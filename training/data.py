@@ -207,16 +207,17 @@ def without_answer(document, question):
 
 
 def draw(documents, packages, width, rng, document=None):
-    """A window of a document, the questions it answers (most of) or that nothing there answers, and perhaps some of other documents:
-    (document, [question ids], labels [b, lines] int64, start, end).
+    """A window of a document, the questions it answers (most of) or that nothing there answers, be it that the rest of the document does, and
+    perhaps some of other documents: (document, [question ids], labels [b, lines] int64, start, end).
     """
     document = document or rng.choice(documents)
     first = rng.choice(document.questions)
     start, end = place(document, first[1], width, rng)
     chosen = [first]
     for other in rng.sample(document.questions, len(document.questions)):
-        kept = (other[1] == 1).sum()
-        if len(chosen) < MOST and other is not first and (kept == 0 or (other[1][start:end] == 1).sum() >= 0.5 * kept):
+        kept, inside = (other[1] == 1).sum(), (other[1][start:end] == 1).sum()
+        elsewhere = inside == 0 and other[2] != "mined"  # a mined question may be answered in other places, too
+        if len(chosen) < MOST and other is not first and (elsewhere or inside >= 0.5 * max(1, kept)):
             chosen.append(other)
     ids, labels = [], []
     for question, label, _ in chosen:

@@ -63,6 +63,7 @@ FILES = {"teacher-pretrain": 8000, "teacher": 3000, "student": 14000}
 WARM_UP = 100          # steps
 LONGEST_STEP = 5.0     # seconds counted at most for one step: a paused process does not use up its minutes
 HARD = 0.5             # weight of the labels where there is a teacher
+PER_DRAW = 64          # lines of a text in forms drawn by lot for which it is drawn once more: whole files have more to learn from than windows
 LEAST_TAUGHT = 0.3     # share of labelled windows that the teacher is asked about at the end; all at the start, as it costs more than the student
 LIKENESS = 0.5         # weight at the start of being like the teacher before the transformer over lines
 MATRIX = re.compile(r"^blocks\..*\.(qkv|out|cross_q|cross_kv|cross_out|up|down)\.weight$")  # those for Muon, which learns more from a step
@@ -153,6 +154,7 @@ def main():
     random.Random(2).shuffle(labelled)
     labelled = labelled[:round(args.labels * len(labelled))]
     first = [document for document in labelled if document.first]
+    lots = [document for document in lots for _ in range(1 + len(document.tokens) // PER_DRAW)]
     mined = load_mined(args.work / "mined.jsonl", vocabulary, FILES[args.stage]) if mined_share else []
     labelled_packages, mined_packages = by_package(labelled + near + lots), by_package(mined)
     count = lambda documents: f"{len(documents)} with {sum(len(d.questions) for d in documents)} questions"

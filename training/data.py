@@ -126,7 +126,10 @@ def load_labels(path, vocabulary, also=()):
         document = seen.get(row["id"])
         if document is None or document.package in VALIDATION or len(row["lines"]) > LONGEST_FILE:
             continue
-        document.whole, start = Document(row["lines"], vocabulary), row["start"]
+        start = row["start"]
+        if start == 0 and len(document.tokens) >= len(row["lines"]) - 1:
+            continue  # the window is the file, but for an empty last line
+        document.whole = Document(row["lines"], vocabulary)
         document.span = (start, start + len(document.tokens))
         for ids, label, kind in document.questions:
             everywhere = np.full(len(row["lines"]), -1, dtype=np.int8)
@@ -207,8 +210,8 @@ def without_answer(document, question):
 
 
 def draw(documents, packages, width, rng, document=None):
-    """A window of a document, the questions it answers (most of) or that nothing there answers, be it that the rest of the document does, and
-    perhaps some of other documents: (document, [question ids], labels [b, lines] int64, start, end).
+    """A window of a document and what it is asked: questions of which it has half of the answer at least, those of which it has nothing, whether the rest
+    of the document has it or not, and perhaps some of other documents: (document, [question ids], labels [b, lines] int64, start, end).
     """
     document = document or rng.choice(documents)
     first = rng.choice(document.questions)
@@ -216,8 +219,8 @@ def draw(documents, packages, width, rng, document=None):
     chosen = [first]
     for other in rng.sample(document.questions, len(document.questions)):
         kept, inside = (other[1] == 1).sum(), (other[1][start:end] == 1).sum()
-        elsewhere = inside == 0 and other[2] != "mined"  # a mined question may be answered in other places, too
-        if len(chosen) < MOST and other is not first and (elsewhere or inside >= 0.5 * max(1, kept)):
+        outside = inside == 0 and other[2] != "mined"  # a mined question may be answered in other places, too
+        if len(chosen) < MOST and other is not first and (outside or inside >= 0.5 * max(1, kept)):
             chosen.append(other)
     ids, labels = [], []
     for question, label, _ in chosen:

@@ -162,7 +162,7 @@ class Block(nn.Module):
         self.norm3, self.up, self.down = nn.LayerNorm(D), nn.Linear(D, 3 * D), nn.Linear(3 * D, D)
 
     def left_out(self, x):
-        """Dropout of whole features of a question's text, the same on all its lines: a mask for every number takes a sixth of a step."""
+        """Dropout with one mask for all lines, drawn for each question: to draw it for each line took a sixth of a step."""
         return x * ((torch.rand(len(x), 1, x.shape[-1], device=x.device) >= self.dropout) / (1 - self.dropout)).to(x.dtype)
 
     def split(self, x):

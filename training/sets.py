@@ -12,7 +12,8 @@ parts.jsonl        questions about one part of a file in plain words, asked of a
                    whether it is answered there, it was left out
 search.jsonl       labelled search results, more than the few among those windows; nothing was tuned on them
 whole-files.jsonl  the windows' questions asked of their whole file; lines outside the window count as not answering
-files.jsonl        whole files, each with twelve questions in forms drawn by lot, four of them without an answer; every line was judged
+whole.jsonl        whole files, each with twelve questions in forms drawn by lot, four of them without an answer, of which every line was judged; weights were
+                   compared on it
 comments.jsonl     300 doc comments cut out of files, asking for the block they described; headers that enclose it do not count
 comments-by-language.jsonl   up to 60 others of each language, as the first have 11 of C++ and 110 of Python
 names.jsonl        the blocks of doc comments asked for by the function's name, with four openings in turn
@@ -107,7 +108,7 @@ def main():
                 for question in row["questions"]:
                     if question["keep"]:
                         whole.write(json.dumps(record(row, question, text, [n - 1 for n in numbers(question["keep"])])) + "\n")
-    for name in ("fresh", "close", "parts", "search", "files"):
+    for name in ("fresh", "close", "parts", "search", "whole"):
         with (out / f"{name}.jsonl").open("w") as file:
             for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache):
                 write_windows(file, row, lines, index)

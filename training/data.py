@@ -128,7 +128,7 @@ def load_labels(path, vocabulary, also=()):
             continue
         start = row["start"]
         if start == 0 and len(document.tokens) >= len(row["lines"]) - 1:
-            continue  # the window is the file, but for an empty last line
+            continue  # the window is the file, but for a last line at most, which is empty in most
         document.whole = Document(row["lines"], vocabulary)
         document.span = (start, start + len(document.tokens))
         for ids, label, kind in document.questions:
@@ -210,8 +210,8 @@ def without_answer(document, question):
 
 
 def draw(documents, packages, width, rng, document=None):
-    """A window of a document and what it is asked: questions of which it has half of the answer at least, those of which it has nothing, whether the rest
-    of the document has it or not, and perhaps some of other documents: (document, [question ids], labels [b, lines] int64, start, end).
+    """A window of a document and what it is asked: a question that chose the place, others of whose answer it has half at least, labelled ones of
+    whose answer it has nothing, be it that the rest of the document has, and perhaps some of other documents: (document, [question ids], labels [b, lines] int64, start, end).
     """
     document = document or rng.choice(documents)
     first = rng.choice(document.questions)
@@ -219,8 +219,8 @@ def draw(documents, packages, width, rng, document=None):
     chosen = [first]
     for other in rng.sample(document.questions, len(document.questions)):
         kept, inside = (other[1] == 1).sum(), (other[1][start:end] == 1).sum()
-        outside = inside == 0 and other[2] != "mined"  # a mined question may be answered in other places, too
-        if len(chosen) < MOST and other is not first and (outside or inside >= 0.5 * max(1, kept)):
+        fits = 2 * inside >= kept if inside else other[2] != "mined"  # a mined question may be answered in other places, too
+        if len(chosen) < MOST and other is not first and fits:
             chosen.append(other)
     ids, labels = [], []
     for question, label, _ in chosen:

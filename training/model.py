@@ -163,6 +163,8 @@ class Block(nn.Module):
 
     def left_out(self, x):
         """Dropout with one mask for all lines, drawn for each question: to draw it for each line took a sixth of a step."""
+        if not self.training or not self.dropout:
+            return x
         return x * ((torch.rand(len(x), 1, x.shape[-1], device=x.device) >= self.dropout) / (1 - self.dropout)).to(x.dtype)
 
     def split(self, x):
@@ -177,11 +179,10 @@ class Block(nn.Module):
 
     def forward(self, x, bias, question, question_bias):
         q, k, v = self.qkv(self.norm1(x)).chunk(3, -1)
-        left_out = lambda x: self.left_out(x) if self.training and self.dropout else x
-        x = x + left_out(self.out(self.attend(q, k, v, bias)))
+        x = x + self.left_out(self.out(self.attend(q, k, v, bias)))
         k, v = self.cross_kv(question).chunk(2, -1)
-        x = x + left_out(self.cross_out(self.attend(self.cross_q(self.norm2(x)), k, v, question_bias)))
-        return x + left_out(self.down(left_out(F.relu(self.up(self.norm3(x))))))
+        x = x + self.left_out(self.cross_out(self.attend(self.cross_q(self.norm2(x)), k, v, question_bias)))
+        return x + self.left_out(self.down(self.left_out(F.relu(self.up(self.norm3(x))))))
 
 
 class Skimmer(nn.Module):

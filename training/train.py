@@ -51,7 +51,7 @@ arguments.add_argument("--first", type=float, default=0.4, help="share, at the e
 arguments.add_argument("--document", type=float, default=0.2, help="weight of \"something here answers\"")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
 arguments.add_argument("--without", nargs="+", default=[], choices=("pretraining", "initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
-arguments.add_argument("--dropout", type=float, default=0.0, help="of features of a whole text, in the transformer over lines")
+arguments.add_argument("--dropout", type=float, default=0.0, help="in the transformer over lines, the same for all lines of a text")
 arguments.add_argument("--renamed", type=float, default=0.0, help="share of a text's subtokens that become others, in its questions too")
 arguments.add_argument("--average", type=float, default=0.995, help="of the weights that are evaluated and shipped, a step")
 arguments.add_argument("--name", default=None, help="name of the checkpoint; default that of the stage")
@@ -63,7 +63,7 @@ FILES = {"teacher-pretrain": 8000, "teacher": 3000, "student": 14000}
 WARM_UP = 100          # steps
 LONGEST_STEP = 5.0     # seconds counted at most for one step: a paused process does not use up its minutes
 HARD = 0.5             # weight of the labels where there is a teacher
-PER_DRAW = 64          # a text with questions in forms drawn by lot is in the draw once, and once more for so many lines: files have more to learn from than windows
+PER_DRAW = 64          # lines: a text of --lot is listed 1 + lines // PER_DRAW times among those that are drawn from, as long ones have more to learn from
 LEAST_TAUGHT = 0.3     # share of labelled windows that the teacher is asked about at the end; all at the start, as it costs more than the student
 LIKENESS = 0.5         # weight at the start of being like the teacher before the transformer over lines
 MATRIX = re.compile(r"^blocks\..*\.(qkv|out|cross_q|cross_kv|cross_out|up|down)\.weight$")  # those for Muon, which learns more from a step
@@ -156,7 +156,7 @@ def main():
     first = [document for document in labelled if document.first]
     mined = load_mined(args.work / "mined.jsonl", vocabulary, FILES[args.stage]) if mined_share else []
     labelled_packages, mined_packages = by_package(labelled + near + lots), by_package(mined)
-    lots = [document for document in lots for _ in range(1 + len(document.tokens) // PER_DRAW)]
+    lot_draws = [document for document in lots for _ in range(1 + len(document.tokens) // PER_DRAW)]
     count = lambda documents: f"{len(documents)} with {sum(len(d.questions) for d in documents)} questions"
     print(f"labelled windows: {count(labelled)}; mined files: {count(mined)}; {device}", flush=True)
 
@@ -241,7 +241,7 @@ def main():
             elif is_log:
                 document, questions, label, start, end = log_sample(vocabulary, rng)
             else:
-                windows = near if rng.random() < args.near else lots if rng.random() < args.lot else first if rng.random() < args.first * progress else labelled
+                windows = near if rng.random() < args.near else lot_draws if rng.random() < args.lot else first if rng.random() < args.first * progress else labelled
                 document, questions, label, start, end = labelled_sample(windows, labelled_packages, rng)
             inputs = tensors(document, questions, vocabulary, start, end)
             if args.renamed:

@@ -8,7 +8,7 @@ use crate::skim::{LineScores, best_first};
 /// Lines picked at least, when the text answers but fewer lines reach the threshold: an answer is never empty, nor a lone header.
 const FALLBACK: usize = 5;
 /// Fewer lines are few in a long text, where scores are lower: with the threshold of short ones, one view in twelve of a file misses the answer
-/// altogether and one in three shows less than half of it; with so many lines it is one in twenty-five to forty and one in four, for thirteen
+/// altogether and one in three shows less than half of it; with so many lines it is one in twenty-five to forty by set, and one in four, for thirteen
 /// lines more in eight hundred (`training/LOG.md`).
 const FEW: usize = 80;
 /// A text is long in which these are no more than one line in so many.

@@ -2,7 +2,7 @@
 
     python3 export.py WORK CHECKPOINT.pt OUT_DIR GOLDEN.json
 
-WORK holds refine.pt, which refine.py made of the same checkpoint.
+WORK holds refine.pt, the document head and the refiner that refine.py fitted after the same checkpoint.
 
 OUT_DIR gets model.safetensors (bytes with float32 steps, and float16), config.json (with the thresholds that are best on validation windows, asked in both wordings) and vocab.txt.
 """
@@ -21,8 +21,8 @@ from data import Document, load_labels
 from model import Refiner, student
 from text import Vocabulary
 
-BYTES = re.compile(r"^(blocks\.\d+\.(qkv|out|cross_q|cross_kv|cross_out|up|down)|input|question|match|encoder\.conv2?)\.weight$")
-FLOATS = re.compile(r"^(emission|answer|refine\.(up|down))\.weight$")
+BYTES = re.compile(r"^(blocks\.\d+\.(qkv|out|cross_q|cross_kv|cross_out|up|down)|reader\.(q|kv|found)|input|question|match|encoder\.conv2?)\.weight$")
+FLOATS = re.compile(r"^(emission|reader\.weight|answer|refine\.(up|down))\.weight$")
 EMBEDDING = "encoder.embedding.weight"
 ZERO = 128                # what stands for 0
 LARGEST_OF_ROW = 127
@@ -105,11 +105,11 @@ def main():
     vocabulary = Vocabulary([w.encode() for w in (work / "vocab.txt").read_text().split()])
     saved = torch.load(checkpoint, map_location="cpu", weights_only=False)
     model = student(vocabulary.size)
-    refine = {f"refine.{name}": tensor for name, tensor in torch.load(work / "refine.pt", weights_only=True).items()}
-    file = stored(as_multiplied({name: tensor.float() for name, tensor in (saved["average"] | refine).items()}))
+    fitted = torch.load(work / "refine.pt", weights_only=True)
+    file = stored(as_multiplied({name: tensor.float() for name, tensor in (saved["average"] | fitted).items()}))
     weights = as_multiplied(restored(file))
     refiner = Refiner()
-    refiner.load_state_dict({name.removeprefix("refine."): weights.pop(name) for name in refine})
+    refiner.load_state_dict({name.removeprefix("refine."): weights.pop(name) for name in fitted if name.startswith("refine.")})
     model.load_state_dict(weights)
     model.eval()
     _, validation = load_labels(work / "labelled.jsonl", vocabulary)

@@ -1,10 +1,12 @@
-"""Trains the refiner on what the finished student says of training windows and of whole files.
+"""Fits what comes after the finished student: the document head once more, and the refiner, on training windows and whole files.
 
     python3 refine.py WORK [CHECKPOINT.pt]
 
 The transformer over lines and the CRF see a line among its neighbours, but not how its score stands to those of its block and of the whole
-text; nor how far to trust its lexical evidence. Writes WORK/refine.pt; prints figures on training packages that it was not fitted on.
+text; nor how far to trust its lexical evidence. The document head, while the student learns, runs after lines that change under it, of texts that
+are cut and renamed. Writes WORK/refine.pt, of both; prints figures on training packages that they were not fitted on.
 """
+import copy
 import pathlib
 import random
 import sys
@@ -14,17 +16,65 @@ import torch
 import torch.nn.functional as F
 
 import evaluate
-from data import load_labels
-from model import Refiner, student
+from data import load_labels, tensors
+from model import Refiner, places, student
 from text import Vocabulary
 
-# What it is fitted on, beside all windows of the first labels:
+# What the head is fitted on, of the questions in forms drawn by lot:
+ANSWER_LOTS = 1800   # texts of at most a window
+STRANGE = 2          # questions more that each is asked, of other packages' texts: without them it forgets how to tell those
+HEAD_EPOCHS, HEAD_TEXTS, HEAD_RATE = 4, 8, 1e-3
+
+# What the refiner is fitted on, beside all windows of the first labels:
 WINDOWS = 600    # of the later labels
 LOTS = 600       # texts of at most LONG lines, with questions in forms drawn by lot
-LONG_LOTS = 150  # longer ones: no window is, and 503 of the 575 files are
+LONG_LOTS = 150  # longer ones: no window is, and most files are
 FILES = 150      # files of at most LONGEST lines, of which a window is labelled
 LONG, LONGEST = 240, 1500
 STEPS, LINES, RATE = 2000, 4096, 0.01
+
+
+@torch.no_grad()
+def read(model, documents, vocabulary):
+    """[(package, lines [b, n, D] as the heads get them, questions [b, q, D], no padding [b, q], is there an answer [b])]"""
+    rng, out = random.Random(5), []
+    for document in documents:
+        asked = [(question, float((label == 1).any())) for question, label, _ in document.questions]
+        while len(asked) < len(document.questions) + STRANGE:
+            other = rng.choice(documents)
+            if other.package != document.package:
+                asked.append((rng.choice(other.questions)[0], 0.0))
+        inputs = tensors(document, [question for question, _ in asked], vocabulary, 0, len(document.tokens))
+        lines, questions = model.meet(*inputs)
+        lines = model.read(lines, questions, inputs[1] != 0, model.bias(places(inputs[0], inputs[4])))
+        out.append((document.package, lines.half(), questions.half(), inputs[1] != 0, torch.tensor([answered for _, answered in asked])))
+    return out
+
+
+def fit_head(model, seen):
+    """The document head once more, from where it is."""
+    rng, steps = random.Random(6), HEAD_EPOCHS * len(seen)
+    head = [*model.reader.parameters(), *model.answer.parameters()]
+    optimizer = torch.optim.AdamW(head, lr=HEAD_RATE, weight_decay=0.05)
+    for step in range(steps):
+        if step % len(seen) == 0:
+            order = rng.sample(seen, len(seen))
+        _, lines, questions, real, answered = order[step % len(seen)]
+        loss = F.binary_cross_entropy_with_logits(model.answered(lines.float(), questions.float(), real), answered)
+        (loss / HEAD_TEXTS).backward()
+        if (step + 1) % HEAD_TEXTS == 0:
+            for group in optimizer.param_groups:
+                group["lr"] = HEAD_RATE * (1 - step / steps)
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+@torch.no_grad()
+def show_head(model, seen):
+    """How well the texts' own questions with an answer are told from those without."""
+    own = lambda values: values[:-STRANGE].tolist()
+    answers = [pair for _, lines, questions, real, answered in seen for pair in zip(own(model.answered(lines.float(), questions.float(), real)), own(answered))]
+    print(f"absent AUC {evaluate.auc([x for x, y in answers if y], [x for x, y in answers if not y]):.4f}", flush=True)
 
 
 def look(model, documents, vocabulary):
@@ -82,13 +132,22 @@ def main():
     lots, training = ([d for d in training if d.apart == apart] for apart in ("lot", None))
     files = [(d.whole, d.package) for d in training if d.whole is not None and len(d.whole.tokens) <= LONGEST][:FILES]
     short, long = [d for d in lots if len(d.tokens) <= LONG], [d for d in lots if len(d.tokens) > LONG]
+    seen = read(model, [d for d in lots if len(d.tokens) <= evaluate.WINDOW][:ANSWER_LOTS], vocabulary)
+    held_out = set(sorted({s[0] for s in seen})[::5])
+    own, other = copy.deepcopy(model), [s for s in seen if s[0] in held_out]
+    show_head(own, other)
+    fit_head(own, [s for s in seen if s[0] not in held_out])
+    show_head(own, other)
+    fit_head(model, seen)
+    del seen, other
     windows = [d for d in training if d.first] + [d for d in training if not d.first][:WINDOWS] + short[:LOTS] + long[:LONG_LOTS]
     seen = look(model, [(d, d.package) for d in windows] + files, vocabulary)
     packages = sorted({s[0] for s in seen})
     held_out = set(packages[::5])
     show("training packages held out", [s for s in seen if s[0] in held_out], fit([s for s in seen if s[0] not in held_out]))
     refiner = fit(seen)
-    torch.save(refiner.state_dict(), work / "refine.pt")
+    head = {name: tensor for name, tensor in model.state_dict().items() if name.startswith(("reader.", "answer."))}
+    torch.save(head | {f"refine.{name}": tensor for name, tensor in refiner.state_dict().items()}, work / "refine.pt")
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ HARD = 0.5             # weight of the labels where there is a teacher
 PER_DRAW = 64          # lines: a text of --lot is listed 1 + lines // PER_DRAW times among those that are drawn from, as long ones have more to learn from
 LEAST_TAUGHT = 0.3     # share of labelled windows that the teacher is asked about at the end; all at the start, as it costs more than the student
 LIKENESS = 0.5         # weight at the start of being like the teacher before the transformer over lines
-MATRIX = re.compile(r"^blocks\..*\.(qkv|out|cross_q|cross_kv|cross_out|up|down)\.weight$")  # those for Muon, which learns more from a step
+MATRIX = re.compile(r"^(blocks\..*\.(qkv|out|cross_q|cross_kv|cross_out|up|down)|reader\.(q|kv|found))\.weight$")  # those for Muon, which learns more from a step
 RAMP = 0.1             # share of the time over which what is the teacher's begins to learn
 
 

@@ -1,12 +1,16 @@
 //! The default skimmer: a few million parameters inside the binary, on the CPU.
 //!
 //! [`text`] turns lines into numbers, [`encoder`] into one vector a line that says how it meets the question, [`model`] lets the lines
-//! read each other, [`crf`] turns their scores into those of coherent runs, [`tree`] lets headers and what they enclose lean on each
-//! other, and [`refine`] looks at each score again among the others. The trainer is in `training/`; a golden test holds the two together.
+//! read each other, [`answer`] says whether any of them answers, [`crf`] turns their scores into those of coherent runs, [`tree`] lets
+//! headers and what they enclose lean on each other, and [`refine`] looks at each score again among the others. The trainer is in
+//! `training/`; a golden test holds the two together.
 
+pub mod answer;
+pub mod attention;
 pub mod bias;
 pub mod crf;
 pub mod encoder;
+pub mod linear;
 pub mod model;
 pub mod product;
 pub mod refine;

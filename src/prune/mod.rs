@@ -34,8 +34,9 @@ pub const WORTHWHILE: f64 = 0.8;
 const SHORT_DEFINITION: usize = 40;
 /// A name that the question spells out is shown wherever it stands, where it stands on so many lines at most, or on a hundredth of them.
 const RARE_NAME: usize = 8;
-/// Lines with this share of the threshold are likely enough where few reach it.
-const LIKELY: f32 = 0.35;
+/// Lines with this share of the threshold's odds are likely enough where few reach it: of odds, and not of the probability, so that a service
+/// that moves all log-odds by the same number (`serve --http`) has the same lines picked.
+const LIKELY: f32 = 0.274;
 /// Tokens set aside for the header of a view, beside the name in it.
 const HEADER_TOKENS: usize = 60;
 /// Longest focus question, in characters.
@@ -98,6 +99,12 @@ impl FocusQuestion {
         };
         self.names().into_iter().flat_map(on_lines).collect()
     }
+}
+
+/// The probability that is likely enough beside this threshold.
+fn likely_enough(threshold: f32) -> f32 {
+    let share = LIKELY * threshold;
+    share / (1.0 - threshold + share)
 }
 
 /// Lines that are few among so many: they are shown for what is on them.
@@ -311,7 +318,7 @@ pub fn decide(
     };
     let view_fits =
         |kept: &[bool], pointers: &[Pointer]| material.cost(kept, pointers) <= material.room(limits.most) && within(kept, pointers, header);
-    let likely = if limits.keep == Keep::Strict { enough } else { enough * LIKELY };
+    let likely = if limits.keep == Keep::Strict { enough } else { likely_enough(enough) };
     let kept = select::select(&scores.keep, Cut { enough, likely }, &pickable, complete, |kept| view_fits(kept, &[]));
     if cancel.is_cancelled() {
         return Err(Error::Cancelled);

@@ -151,7 +151,7 @@ enum Command {
     },
     /// Show the lines of standard input that answer a question
     Prune {
-        /// A complete question
+        /// A complete question, then words that may be in the lines that answer it: "Why did the build stop? (error, failed, undefined)"
         #[arg(long, value_name = "QUESTION")]
         focus: String,
         /// What the text is; a file name tells the language
@@ -394,7 +394,7 @@ impl Cli {
 
 #[derive(Args)]
 struct Focus {
-    /// Show only the lines that answer this question
+    /// Show only the lines that answer this question; words after it that the code may use help: "Where is the delay capped? (backoff, max)"
     #[arg(long, alias = "question", value_name = "QUESTION")]
     focus: Option<String>,
 }

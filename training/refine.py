@@ -130,6 +130,8 @@ def main():
     training, _ = load_labels(work / "labelled.jsonl", vocabulary, ["lot"])
     random.Random(4).shuffle(training)
     lots, training = ([d for d in training if d.apart == apart] for apart in ("lot", None))
+    if len({d.package for d in lots}) < 2:
+        raise SystemExit("labelled.jsonl has questions in forms drawn by lot for less than two packages; fetch them")
     files = [(d.whole, d.package) for d in training if d.whole is not None and len(d.whole.tokens) <= LONGEST][:FILES]
     short, long = [d for d in lots if len(d.tokens) <= LONG], [d for d in lots if len(d.tokens) > LONG]
     seen = read(model, [d for d in lots if len(d.tokens) <= evaluate.WINDOW][:ANSWER_LOTS], vocabulary)

@@ -19,6 +19,8 @@ comments-by-language.jsonl   up to 60 others of each language, as the first have
 names.jsonl        the blocks of doc comments asked for by the function's name, with four openings in turn
 elsewhere.jsonl    each window's answerable questions, and as many that a window of another package answers. The labelled questions without an
                    answer are known by their words alone, without any code (AUC 0.93); these are in the style of the others.
+NAME-words.jsonl   those of windows, natural, fresh, close and elsewhere with what the tools ask for after a question: words that its code may use. Whoever guessed
+                   them saw the question alone, without its kind or any code, and was to use no name that belongs to the project
 """
 import collections
 import json
@@ -56,11 +58,15 @@ def record(row, question, lines, keep, **more):
             "lines": lines, "keep": keep, **more}
 
 
-def write_windows(file, row, lines, index, wording="question"):
+def add_window(sets, name, row, lines, index, wording="question"):
+    """Adds the questions of a window to those of NAME.jsonl, and with their words, where there are some, to those of NAME-words.jsonl."""
     for question in row["questions"]:
         if wording in question:
-            asked = {**question, "question": question[wording]}
-            file.write(json.dumps(record(row, asked, lines, [index[n] for n in numbers(question["keep"])])) + "\n")
+            asked = {name: question[wording]}
+            if "words" in question:
+                asked[f"{name}-words"] = f"{question[wording]} ({question['words']})"
+            for of, text in asked.items():
+                sets[of].append(record(row, {**question, "question": text}, lines, [index[n] for n in numbers(question["keep"])]))
 
 
 def write_comments(path, rows):
@@ -100,23 +106,26 @@ def write_elsewhere(path, windows):
 def main():
     work, cache, out = map(pathlib.Path, sys.argv[1:4])
     out.mkdir(parents=True, exist_ok=True)
-    with (out / "windows.jsonl").open("w") as windows, (out / "natural.jsonl").open("w") as natural, (out / "whole-files.jsonl").open("w") as whole:
+    sets = collections.defaultdict(list)
+    with (out / "whole-files.jsonl").open("w") as whole:
         for row, lines, index, text in labelled(LABELS, cache):
-            write_windows(windows, row, lines, index)
-            write_windows(natural, row, lines, index, "natural")
+            add_window(sets, "windows", row, lines, index)
+            add_window(sets, "natural", row, lines, index, "natural")
             if SHORTEST <= len(text) <= LONGEST:
                 for question in row["questions"]:
                     if question["keep"]:
                         whole.write(json.dumps(record(row, question, text, [n - 1 for n in numbers(question["keep"])])) + "\n")
     for name in ("fresh", "close", "parts", "search", "whole"):
-        with (out / f"{name}.jsonl").open("w") as file:
-            for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache):
-                write_windows(file, row, lines, index)
+        for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache):
+            add_window(sets, name, row, lines, index)
+    for name, records in sets.items():
+        (out / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
     rows = [row for row in map(json.loads, (work / "mined.jsonl").open())
             if row["package"] in VALIDATION and SHORTEST <= len(row["lines"]) <= LONGEST and row["kinds"][0] == "comment"]
     random.Random(1).shuffle(rows)
     write_comments(out / "comments.jsonl", enumerate(rows[:COMMENTS]))
-    write_elsewhere(out / "elsewhere.jsonl", out / "windows.jsonl")
+    for words in ("", "-words"):
+        write_elsewhere(out / f"elsewhere{words}.jsonl", out / f"windows{words}.jsonl")
     write_names(out / "names.jsonl", rows)
     of_language = collections.defaultdict(list)
     for i, row in enumerate(rows[COMMENTS:], COMMENTS):

@@ -57,7 +57,7 @@ pub struct Request {
     #[serde(skip)]
     #[schemars(skip)]
     pub more: More,
-    /// As for read_file; shows only the matches that answer it
+    /// As for read_file
     #[serde(default)]
     pub context_focus_question: Option<String>,
 }

@@ -19,7 +19,7 @@ pub struct Request {
     /// Last line, inclusive
     #[serde(default, deserialize_with = "lenient_number")]
     pub end_line: Option<usize>,
-    /// A complete question that this read should answer. Leave out for the exact text
+    /// A complete question that this read should answer, then 4 to 8 other words its code may use: "Where is the retry delay capped? (backoff, sleep, max)". Leave out for the exact text
     #[serde(default)]
     pub context_focus_question: Option<String>,
 }

@@ -19,8 +19,8 @@ comments-by-language.jsonl   up to 60 others of each language, as the first have
 names.jsonl        the blocks of doc comments asked for by the function's name, with four openings in turn
 elsewhere.jsonl    each window's answerable questions, and as many that a window of another package answers. The labelled questions without an
                    answer are known by their words alone, without any code (AUC 0.93); these are in the style of the others.
-NAME-words.jsonl   those of windows, natural, fresh, close and elsewhere with what the tools ask for after a question: words that its code may use. Whoever guessed
-                   them saw the question alone, without its kind or any code, and was to use no name that belongs to the project
+NAME-words.jsonl   those of windows, natural, fresh, close, parts, search, whole and elsewhere with what the tools ask for after a question: words that its code may
+                   use. Whoever guessed them saw the question alone, without its kind or any code, and was to use no name that belongs to the project
 """
 import collections
 import json

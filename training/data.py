@@ -101,8 +101,9 @@ def load_labels(path, vocabulary, also=()):
     it is asked what was asked of another part of its file or package, "lot" where forms of questions were drawn by lot, or none. Those with one
     are left out unless it is in `also`.
 
-    Those for training have their questions in plain words among the others, those for validation apart, in .natural. Those for training that are
-    part of a file also have .whole: a document of the file, whose questions know nothing of the other lines, and .span, where in it they are.
+    Those for training have their questions in plain words, and those followed by words that the code may use, among the others; those for validation
+    have them apart, in .natural and .worded. (.worded is filled for both.) Those for training that are part of a file also have .whole: a document
+    of the file, whose questions know nothing of the other lines, and .span, where in it they are.
     """
     train, validation, seen, known = [], [], {}, validation_lines(path)
     for row in map(json.loads, open(path)):
@@ -114,7 +115,7 @@ def load_labels(path, vocabulary, also=()):
             document.lang, document.package, document.search = row["lang"], row["package"], row["lines"][0].startswith("== ")
             document.paths, document.whole, document.first = frozenset(row["paths"]), None, row["id"].startswith("train-")
             document.apart = apart
-            document.natural = document.with_questions([])
+            document.natural, document.worded = document.with_questions([]), document.with_questions([])
             seen[row["id"]] = document
             (validation if row["package"] in VALIDATION else train).append(document)
         document = seen[row["id"]]
@@ -122,6 +123,9 @@ def load_labels(path, vocabulary, also=()):
         if row["natural"]:
             asked = document.natural if document.package in VALIDATION else document
             asked.ask(row["natural"], row["keep"], row["kind"], vocabulary)
+        if row["words"]:
+            for asked in [document.worded] if document.package in VALIDATION else [document.worded, document]:
+                asked.ask(f"{row['natural'] or row['question']} ({row['words']})", row["keep"], row["kind"], vocabulary)
     for row in map(json.loads, open(path.with_name("files.jsonl"))):
         document = seen.get(row["id"])
         if document is None or document.package in VALIDATION or len(row["lines"]) > LONGEST_FILE:

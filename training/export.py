@@ -114,10 +114,11 @@ def main():
     model.eval()
     _, validation = load_labels(work / "labelled.jsonl", vocabulary)
     scored = evaluate.score(model, validation, vocabulary, refiner)
-    natural = evaluate.score(model, [document.natural for document in validation if document.natural.questions], vocabulary, refiner)
-    for wording in (scored, natural):
+    natural, worded = (evaluate.score(model, [document for document in documents if document.questions], vocabulary, refiner)
+                       for documents in ([document.natural for document in validation], [document.worded for document in validation]))
+    for wording in (scored, natural, worded):
         evaluate.show(evaluate.report(wording))
-    scored += natural  # the thresholds are for both
+    scored += natural + worded  # the thresholds are for all three
     out.mkdir(parents=True, exist_ok=True)
     save_file({name: tensor.contiguous() for name, tensor in file.items()}, out / "model.safetensors")
     strict, balanced, generous = (evaluate.best_threshold(scored, beta, within=PLATEAU) for beta in (0.5, 1, 2))

@@ -8,7 +8,7 @@ the packages with the registries' ordinary clients (pip, cargo, npm, apt-get sou
 file's hash, and writes one JSON object per question:
 
     {"id", "package", "lang", "kind", "question", "natural": the question in a programmer's plain words, or none,
-     "paths", "lines": [text, ...], "keep": [0-based indices into lines]}
+     "words": some that the code may use, or none, "paths", "lines": [text, ...], "keep": [0-based indices into lines]}
 
 files.jsonl beside it gets the whole file of each window: {"id", "start": index of the window's first line, "lines": [text, ...]}.
 
@@ -165,7 +165,7 @@ def main():
                 files.write(json.dumps({"id": row["id"], "start": row["start"] - 1, "lines": text}, ensure_ascii=False) + "\n")
             index = {number: i for i, (number, _) in enumerate(lines)}
             for q in row["questions"]:
-                out.write(json.dumps({"id": row["id"], "package": row["package"], "lang": row["lang"], "kind": q["kind"], "question": q["question"], "natural": q.get("natural"),
+                out.write(json.dumps({"id": row["id"], "package": row["package"], "lang": row["lang"], "kind": q["kind"], "question": q["question"], "natural": q.get("natural"), "words": q.get("words"),
                                       "paths": [row["path"]] if "path" in row else [path for path, *_ in row["segments"]], "lines": [text for _, text in lines], "keep": [index[n] for n in numbers(q["keep"])]}, ensure_ascii=False) + "\n")
                 questions += 1
     partial.rename(args.out)

@@ -23,7 +23,7 @@ from text import Vocabulary
 # What the head is fitted on, of the questions in forms drawn by lot:
 ANSWER_LOTS = 1800   # texts of at most a window
 STRANGE = 2          # questions more that each is asked, of other packages' texts: without them it forgets how to tell those
-HEAD_EPOCHS, HEAD_TEXTS, HEAD_RATE = 4, 8, 1e-3
+HEAD_EPOCHS, HEAD_TEXTS, HEAD_RATE = 8, 8, 1e-3
 
 # What the refiner is fitted on, beside all windows of the first labels:
 WINDOWS = 600    # of the later labels

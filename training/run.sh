@@ -32,7 +32,10 @@ done
 "$python" "$here/average.py" "$work/between5.pt" "$work/whole.pt" 0.7 "$work/between6.pt"
 "$python" "$here/train.py" "$work" student --name read --start "$work/between6.pt" --no-teacher --mined 0.1 --rate 3e-4 --encoder-rate 2e-4 --dropout 0.05 --renamed 0.08 \
     --average 0.997 --texts 4 --lot 0.55 --first 0.3 --document 0.4 --minutes 80
-"$python" "$here/average.py" "$work/between6.pt" "$work/read.pt" 0.5 "$work/shipped.pt"
+"$python" "$here/average.py" "$work/between6.pt" "$work/read.pt" 0.5 "$work/between7.pt"
+"$python" "$here/train.py" "$work" student --name words --start "$work/between7.pt" --no-teacher --mined 0.1 --rate 3e-4 --encoder-rate 2e-4 --dropout 0.05 --renamed 0.08 \
+    --average 0.997 --texts 4 --worded 0.4 --lot 0.5 --first 0.3 --document 0.4 --minutes 52
+"$python" "$here/average.py" "$work/between7.pt" "$work/words.pt" 0.5 "$work/shipped.pt"
 "$python" "$here/refine.py" "$work" "$work/shipped.pt"
 "$python" "$here/export.py" "$work" "$work/shipped.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
 "$python" "$here/sets.py" "$work" "$work/packages" "$work/sets"

@@ -46,7 +46,8 @@ arguments.add_argument("--texts", type=int, default=2, help="windows a step, eac
 arguments.add_argument("--labels", type=float, default=1.0, help="share of the labelled training windows used, for the learning curve")
 arguments.add_argument("--near", type=float, default=0.0, help="share of labelled windows that are asked what was asked of another part of their file or package")
 arguments.add_argument("--start", type=pathlib.Path, help="checkpoint, or folder of shipped weights of the same vocabulary, that the student goes on from")
-arguments.add_argument("--lot", type=float, default=0.0, help="share, of the labelled windows that are not --near, of those in labels/lots.jsonl")
+arguments.add_argument("--worded", type=float, default=0.0, help="share, of the labelled windows that are not --near, of those whose questions also come with words that the code may use")
+arguments.add_argument("--lot", type=float, default=0.0, help="share, of the labelled windows that are neither, of those in labels/lots.jsonl")
 arguments.add_argument("--first", type=float, default=0.4, help="share, at the end, of labelled windows that are of the first labels, whose kinds of questions are mixed as in validation")
 arguments.add_argument("--document", type=float, default=0.2, help="weight of \"something here answers\"")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
@@ -154,6 +155,7 @@ def main():
     random.Random(2).shuffle(labelled)
     labelled = labelled[:round(args.labels * len(labelled))]
     first = [document for document in labelled if document.first]
+    worded = [document for document in labelled + lots if document.worded.questions]
     mined = load_mined(args.work / "mined.jsonl", vocabulary, FILES[args.stage]) if mined_share else []
     labelled_packages, mined_packages = by_package(labelled + near + lots), by_package(mined)
     lot_draws = [document for document in lots for _ in range(1 + len(document.tokens) // PER_DRAW)]
@@ -241,7 +243,8 @@ def main():
             elif is_log:
                 document, questions, label, start, end = log_sample(vocabulary, rng)
             else:
-                windows = near if rng.random() < args.near else lot_draws if rng.random() < args.lot else first if rng.random() < args.first * progress else labelled
+                windows = (near if rng.random() < args.near else worded if rng.random() < args.worded else lot_draws if rng.random() < args.lot
+                           else first if rng.random() < args.first * progress else labelled)
                 document, questions, label, start, end = labelled_sample(windows, labelled_packages, rng)
             inputs = tensors(document, questions, vocabulary, start, end)
             if args.renamed:

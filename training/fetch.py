@@ -96,7 +96,7 @@ FETCH = {"pypi": fetch_pypi, "npm": fetch_npm, "crates": fetch_crates, "deb": fe
 
 
 def package_dir(cache, registry, name, version):
-    target = cache / registry / f"{name}-{version}".replace("/", "-")
+    target = cache.resolve() / registry / f"{name}-{version}".replace("/", "-")
     if not target.exists():
         partial = target.with_name(target.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)  # of a run that was cut off

@@ -37,16 +37,61 @@ impl Directive {
         })
     }
 
-    /// What each line is, where it is no code.
-    fn of_all(lines: &[&str]) -> Vec<Option<Self>> {
+    /// What each line is, where it is no code: `code` is what [`code`] leaves of the lines.
+    fn of_all(lines: &[&str], code: &[String]) -> Vec<Option<Self>> {
         let mut goes_on = false;
-        let of = |line: &&str| {
-            let directive = if goes_on { Some(Self::Further) } else { Self::of(line) };
+        let of = |(line, code): (&&str, &String)| {
+            let directive = if goes_on { Some(Self::Further) } else { Self::of(code) };
             goes_on = directive.is_some() && line.trim_end().ends_with('\\');
             directive
         };
-        lines.iter().map(of).collect()
+        lines.iter().zip(code).map(of).collect()
     }
+}
+
+/// The lines without comments and without what is quoted. A quote ends with its line, as the apostrophe of a message has no other.
+fn code(lines: &[&str]) -> Vec<String> {
+    let mut in_comment = false;
+    lines.iter().map(|line| code_of(line, &mut in_comment)).collect()
+}
+
+/// The code of a line; `in_comment` is whether a block comment is open before it, and then whether one is after it.
+fn code_of(line: &str, in_comment: &mut bool) -> String {
+    let (mut code, mut quote, mut rest) = (String::new(), None, line.chars());
+    while let Some(c) = rest.next() {
+        let next = rest.as_str().chars().next();
+        if *in_comment {
+            if c == '*' && next == Some('/') {
+                rest.next();
+                *in_comment = false;
+            }
+            continue;
+        }
+        match (quote, c, next) {
+            (Some(_), '\\', _) => drop(rest.next()),
+            (Some(open), c, _) if c != open => {}
+            (Some(_), c, _) => {
+                quote = None;
+                code.push(c);
+            }
+            (None, '/', Some('/')) => break,
+            (None, '/', Some('*')) => {
+                rest.next();
+                *in_comment = true;
+            }
+            (None, c, _) => {
+                quote = (c == '"' || c == '\'' && !ends_in_number(&code)).then_some(c);
+                code.push(c);
+            }
+        }
+    }
+    code
+}
+
+/// Whether a `'` that follows parts digits, as in `1'000`.
+fn ends_in_number(code: &str) -> bool {
+    let of_word = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
+    code.rsplit(|c| !of_word(c)).next().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// What stands between two directives of a condition.
@@ -86,7 +131,10 @@ impl Condition {
 
 /// All conditions, those that are in others before them.
 pub fn conditions(lines: &[&str]) -> Vec<Condition> {
-    let directives = Directive::of_all(lines);
+    conditions_of(&Directive::of_all(lines, &code(lines)))
+}
+
+fn conditions_of(directives: &[Option<Directive>]) -> Vec<Condition> {
     let (mut open, mut found): (Vec<Condition>, Vec<Condition>) = (Vec::new(), Vec::new());
     for (i, directive) in directives.iter().enumerate() {
         let own = || i..i + 1 + directives[i + 1..].iter().take_while(|next| **next == Some(Directive::Further)).count();
@@ -113,8 +161,8 @@ pub fn conditions(lines: &[&str]) -> Vec<Condition> {
     found
 }
 
-/// What the last line of code ends with that is a whole statement, member or comment.
-const WHOLE: [char; 7] = [';', '{', '}', ',', ':', ')', '/'];
+/// What the last line of code ends with that is a whole statement or member.
+const WHOLE: [char; 6] = [';', '{', '}', ',', ':', ')'];
 
 /// What lines do to the braces around them.
 #[derive(Clone, Copy, Default)]
@@ -134,10 +182,11 @@ impl Balance {
 /// The conditions that a grammar cannot read: one of their branches opens or closes a brace that is closed or opened elsewhere, or stands
 /// within an expression.
 fn broken(lines: &[&str]) -> Vec<Condition> {
-    let directives = Directive::of_all(lines);
+    let code = code(lines);
+    let directives = Directive::of_all(lines, &code);
     let mut inner: HashMap<usize, (usize, Balance)> = HashMap::new(); // by first line: where it ends, and what the branch that is read does
     let mut found = Vec::new();
-    for condition in conditions(lines) {
+    for condition in conditions_of(&directives) {
         let Some(end) = condition.end.as_ref().map(|end| end.end) else { continue };
         let (mut whole, mut read) = (true, Balance::default());
         for (which, branch) in condition.branches.iter().enumerate() {
@@ -149,8 +198,8 @@ fn broken(lines: &[&str]) -> Vec<Condition> {
                     continue;
                 }
                 if directives[i].is_none() {
-                    last = lines[i].split("//").next().and_then(|code| code.trim_end().chars().next_back()).or(last);
-                    braces(lines[i]).for_each(|open| balance.then(Balance { open, least: open.min(0) }));
+                    last = code[i].trim_end().chars().next_back().or(last);
+                    braces(&code[i]).for_each(|open| balance.then(Balance { open, least: open.min(0) }));
                 }
                 i += 1;
             }
@@ -167,20 +216,12 @@ fn broken(lines: &[&str]) -> Vec<Condition> {
     found
 }
 
-/// 1 for each brace that a line opens and -1 for each that it closes, outside of what is quoted.
-fn braces(line: &str) -> impl Iterator<Item = isize> {
-    let (mut quote, mut escaped) = (None, false);
-    line.split("//").next().unwrap_or_default().chars().filter_map(move |c| {
-        let was_escaped = escaped;
-        escaped = c == '\\' && !was_escaped;
-        match (quote, c) {
-            (Some(open), c) => quote = Some(open).filter(|open| *open != c || was_escaped),
-            (None, '"' | '\'') => quote = Some(c),
-            (None, '{') => return Some(1),
-            (None, '}') => return Some(-1),
-            (None, _) => {}
-        }
-        None
+/// 1 for each brace that a line's code opens and -1 for each that it closes.
+fn braces(code: &str) -> impl Iterator<Item = isize> {
+    code.chars().filter_map(|c| match c {
+        '{' => Some(1),
+        '}' => Some(-1),
+        _ => None,
     })
 }
 
@@ -261,6 +302,23 @@ mod tests {
         assert_eq!(one_branch(within).expect("conditions").split_whitespace().collect::<String>(), "inta=A|0;");
         let read = one_branch(&format!("{whole}{TWO_WAYS}#ifdef A\n}} else {{\n#endif\n")).expect("conditions");
         assert!(read.starts_with(whole) && read.trim_end().ends_with("} else {") && !read.contains("if (b)"), "{read}");
+    }
+
+    #[test]
+    fn what_is_in_comments_and_quotes_neither_opens_nor_closes_anything() {
+        for code in [
+            "/* It isn't {\n} */ int a = 1'000; f('}');\n",
+            "f(\"// {\"); // }\n",
+            "f('\\'', \"\\\"{\", u8'{'); /* } */\n",
+            "/*\n#endif\n#if B\n*/ a();\n",
+        ] {
+            assert_eq!(one_branch(&format!("#if A\n{code}#endif\n")), None, "{code}");
+        }
+        for code in ["/* It isn't } */ {\n", "int a = 1'000; {\n", "f('\\'', \"/*\"); {\n", "a = b /\n"] {
+            assert!(one_branch(&format!("#if A\n{code}#endif\n")).is_some(), "{code}");
+        }
+        let message = "#error This isn't \\\n#endif\n#endif";
+        assert_eq!(conditions(&format!("#if A\n{message}").lines().collect::<Vec<_>>()).len(), 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@ import json
 import pathlib
 import random
 import re
+import typing
 
 import numpy as np
 import torch
@@ -28,11 +29,16 @@ SEARCH_LINE = re.compile(r"^\d+[:-] ?")
 VALIDATION = frozenset(json.loads((pathlib.Path(__file__).parent / "labels" / "validation.json").read_text()))
 
 
-class Document:
-    """An encoded text: token ids [n, LINE_TOKENS], features [n, FEATURES], parents [n], and its questions.
+class Question(typing.NamedTuple):
+    """What a text is asked."""
+    ids: np.ndarray
+    label: np.ndarray         # [n] int8: 1 keep, 0 drop, -1 unknown
+    kind: str
+    guessed: typing.Any = ()  # ids of the words that the code may use, which are among those of the question
 
-    questions: [(question ids, label [n] int8: 1 keep, 0 drop, -1 unknown, kind)]
-    """
+
+class Document:
+    """An encoded text: token ids [n, LINE_TOKENS], features [n, FEATURES], parents [n], and its questions."""
 
     def __init__(self, lines, vocabulary):
         raw = [line.encode("utf-8", "replace") for line in lines]
@@ -57,7 +63,8 @@ class Document:
         label[list(unknown)] = -1
         ids = vocabulary.question_ids(question.encode())
         if ids and (kind == "absent" or (label == 1).any()):
-            self.questions.append((np.array(ids, dtype=np.uint16), label, kind))
+            guessed = np.array(vocabulary.guess_ids(question.encode()), dtype=np.uint16)
+            self.questions.append(Question(np.array(ids, dtype=np.uint16), label, kind, guessed))
 
 
 def enclosing(parent, lines):
@@ -135,10 +142,10 @@ def load_labels(path, vocabulary, also=()):
             continue  # the window is the file, but for a last line at most, which is empty in most
         document.whole = Document(row["lines"], vocabulary)
         document.span = (start, start + len(document.tokens))
-        for ids, label, kind in document.questions:
+        for question in document.questions:
             everywhere = np.full(len(row["lines"]), -1, dtype=np.int8)
-            everywhere[slice(*document.span)] = label
-            document.whole.questions.append((ids, everywhere, kind))
+            everywhere[slice(*document.span)] = question.label
+            document.whole.questions.append(question._replace(label=everywhere))
     return train, validation
 
 
@@ -188,7 +195,7 @@ def foreign(document, documents, packages, rng):
     out = []
     for _ in range(rng.randint(0, FOREIGN)):
         other = rng.choice(packages[document.package] if rng.random() < 0.5 else documents)
-        answered = [question for question, _, kind in other.questions if kind != "absent"]
+        answered = [question.ids for question in other.questions if question.kind != "absent"]
         if answered and other is not document and not (other.paths & document.paths):  # one that shares a file might be answered here
             out.append(rng.choice(answered))
     return out
@@ -198,7 +205,7 @@ def without_answer(document, question):
     """The document without the lines that answer a question, which is now one that the text nearly answers; others that these lines answered
     in part are left out.
     """
-    stays = question[1] != 1
+    stays = question.label != 1
     number = np.cumsum(stays) - 1
     lines, above = np.arange(len(stays)), document.parent.astype(np.int64)
     parent = above
@@ -206,10 +213,10 @@ def without_answer(document, question):
         parent = np.where(gone, np.where(above[parent] == parent, lines, above[parent]), parent)
     out = document.with_questions([])
     out.tokens, out.features, out.parent = document.tokens[stays], document.features[stays], number[parent[stays]].astype(np.uint16)
-    for ids, label, kind in document.questions:
-        left, before = (label[stays] == 1).sum(), (label == 1).sum()
+    for question in document.questions:
+        left, before = (question.label[stays] == 1).sum(), (question.label == 1).sum()
         if left == before or left == 0:
-            out.questions.append((ids, label[stays], kind if left else "absent"))
+            out.questions.append(question._replace(label=question.label[stays], kind=question.kind if left else "absent"))
     return out
 
 
@@ -219,15 +226,15 @@ def draw(documents, packages, width, rng, document=None):
     """
     document = document or rng.choice(documents)
     first = rng.choice(document.questions)
-    start, end = place(document, first[1], width, rng)
+    start, end = place(document, first.label, width, rng)
     chosen = [first]
     for other in rng.sample(document.questions, len(document.questions)):
-        kept, inside = (other[1] == 1).sum(), (other[1][start:end] == 1).sum()
-        fits = 2 * inside >= kept if inside else other[2] != "mined"  # a mined question may be answered in other places, too
+        kept, inside = (other.label == 1).sum(), (other.label[start:end] == 1).sum()
+        fits = 2 * inside >= kept if inside else other.kind != "mined"  # a mined question may be answered in other places, too
         if len(chosen) < MOST and other is not first and fits:
             chosen.append(other)
     ids, labels = [], []
-    for question, label, _ in chosen:
+    for question, label, *_ in chosen:
         if rng.random() < 0.2:
             fewer = question[np.random.rand(len(question)) > 0.15]
             question = fewer if len(fewer) else question
@@ -248,7 +255,7 @@ def labelled_sample(documents, packages, rng):
     document = rng.choice(documents)
     if rng.random() < CUT:
         question = rng.choice(document.questions)
-        if 0 < (question[1] == 1).sum() < LARGEST_CUT * len(document.tokens):
+        if 0 < (question.label == 1).sum() < LARGEST_CUT * len(document.tokens):
             return draw(documents, packages, WIDEST, rng, without_answer(document, question))
     if document.whole is None or len(document.tokens) > WIDEST or rng.random() < 0.5:
         return draw(documents, packages, rng.randrange(60, 300) if rng.random() < 0.4 else WIDEST, rng, document)
@@ -256,11 +263,11 @@ def labelled_sample(documents, packages, rng):
     extra = WIDEST - (end - start) if rng.random() < 0.6 else 0
     before = min(start, rng.randint(0, extra))
     start, end = start - before, min(len(whole.tokens), end + extra - before)
-    known = [q for q in whole.questions if q[2] != "absent" or not extra]  # what the window lacks may be around it
+    known = [q for q in whole.questions if q.kind != "absent" or not extra]  # what the window lacks may be around it
     chosen = rng.sample(known, min(MOST, len(known)))
     if not chosen:
         return labelled_sample(documents, packages, rng)
-    ids, labels = [ids for ids, _, _ in chosen], [label[start:end] for _, label, _ in chosen]
+    ids, labels = [question.ids for question in chosen], [question.label[start:end] for question in chosen]
     for question in foreign(document, documents, packages, rng):
         ids.append(question), labels.append(np.where(whole.features[start:end, 1] > 0, -1, 0).astype(np.int8))
     return whole, ids, np.stack(labels).astype(np.int64), start, end
@@ -272,7 +279,7 @@ def log_sample(vocabulary, rng):
     document.ask(question, keep, "log" if keep else "absent", vocabulary)
     if not document.questions:
         return log_sample(vocabulary, rng)
-    ids, label, _ = document.questions[0]
+    ids, label = document.questions[0][:2]
     start, end = place(document, label, WIDEST, rng)
     return document, [ids], label[None, start:end].astype(np.int64), start, end
 

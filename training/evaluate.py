@@ -9,7 +9,7 @@ import torch
 
 from data import tensors
 from model import surroundings
-from text import lexical
+from text import found, lexical
 
 KEEP_RATES = (0.1, 0.2, 0.3, 0.4)
 WINDOW, OVERLAP = 448, 64  # as in src/skim/embedded/mod.rs
@@ -40,8 +40,8 @@ def seen(log_odds, document, question, emission, answer, stop):
 
 @torch.no_grad()
 def raw(model, document, vocabulary):
-    """[(emission [n], answer)] before the CRF, for every question; long texts in joined windows."""
-    questions = [question for question, _, _ in document.questions]
+    """[(emission [n], answer)] before the CRF and `Guessed`, for every question; long texts in joined windows."""
+    questions = [question.ids for question in document.questions]
     emissions, answers = [torch.zeros(len(document.tokens)) for _ in questions], [-np.inf] * len(questions)
     for start, end in windows(len(document.tokens)):
         emission, answer = (x.cpu() for x in model(*(x.to(model.idf.device) for x in tensors(document, questions, vocabulary, start, end))))
@@ -52,15 +52,23 @@ def raw(model, document, vocabulary):
     return list(zip(emissions, answers))
 
 
-def score(model, documents, vocabulary, refiner=None):
+def weighed(guessed, document, question, answer, stop):
+    """Log-odds that anything answers, with what the words say that came with the question if there are any, and a `Guessed` to weigh them."""
+    if guessed is None or not len(question.guessed):
+        return answer
+    return guessed(torch.tensor(answer), torch.tensor(found(document.tokens, question.guessed, stop))).item()
+
+
+def score(model, documents, vocabulary, refiner=None, guessed=None):
     """[(document, kind, marginals [n], label [n], answer probability)] for every question."""
     was_training = model.training
     model.eval()
     out = []
     for document in documents:
-        for (question, label, kind), (emission, answer) in zip(document.questions, raw(model, document, vocabulary)):
-            marginal = 1 / (1 + np.exp(-refined(model, refiner, document, question, emission, answer, vocabulary.stop)))
-            out.append((document, kind, marginal, label, 1 / (1 + np.exp(-answer))))
+        for question, (emission, answer) in zip(document.questions, raw(model, document, vocabulary)):
+            marginal = 1 / (1 + np.exp(-refined(model, refiner, document, question.ids, emission, answer, vocabulary.stop)))
+            answer = weighed(guessed, document, question, answer, vocabulary.stop)
+            out.append((document, question.kind, marginal, question.label, 1 / (1 + np.exp(-answer))))
     model.train(was_training)
     return out
 

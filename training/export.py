@@ -2,7 +2,7 @@
 
     python3 export.py WORK CHECKPOINT.pt OUT_DIR GOLDEN.json
 
-WORK holds refine.pt, the document head and the refiner that refine.py fitted after the same checkpoint.
+WORK holds refine.pt, the document head, what guessed words say after it, and the refiner that refine.py fitted after the same checkpoint.
 
 OUT_DIR gets model.safetensors (bytes with float32 steps, and float16), config.json (with the thresholds that are best on validation windows, asked in both wordings) and vocab.txt.
 """
@@ -18,11 +18,11 @@ from safetensors.torch import save_file
 
 import evaluate
 from data import Document, load_labels
-from model import Refiner, student
+from model import Guessed, Refiner, student
 from text import Vocabulary
 
 BYTES = re.compile(r"^(blocks\.\d+\.(qkv|out|cross_q|cross_kv|cross_out|up|down)|reader\.(q|kv|found)|input|question|match|encoder\.conv2?)\.weight$")
-FLOATS = re.compile(r"^(emission|reader\.weight|answer|refine\.(up|down))\.weight$")
+FLOATS = re.compile(r"^(emission|reader\.weight|answer|guessed\.weigh|refine\.(up|down))\.weight$")
 EMBEDDING = "encoder.embedding.weight"
 ZERO = 128                # what stands for 0
 LARGEST_OF_ROW = 127
@@ -31,7 +31,7 @@ PLATEAU = 0.001  # F1 lower by so much is as good
 GIVEN_UP = 0.02  # of the answerable questions, for which nothing is said to answer: that costs more than a needless view
 DOUBTED = 0.1    # for which the view is said to be in doubt
 GOLDEN_QUESTIONS = ("Where are identifiers split into subtokens, and what happens to punctuation?",
-                    "How is the validation split decided?",
+                    "How is the validation split decided? (holdout, package, frozenset, unheard-of)",
                     "HTTPServer2 naïve_läuft? " + "Which of these settings decides how long a word may be before it is cut? " * 4)
 
 
@@ -86,17 +86,18 @@ def restored(file):
     return out
 
 
-def golden(model, refiner, vocabulary):
+def golden(model, guessed, refiner, vocabulary):
     """Inputs and outputs for tests/it/golden.rs."""
     cases = []
     for lines in golden_texts():
         document = Document(lines, vocabulary)
         for question in GOLDEN_QUESTIONS:
             document.ask(question, [], "absent", vocabulary)
-        for (ids, label, _), question, (emission, answer) in zip(document.questions, GOLDEN_QUESTIONS, evaluate.raw(model, document, vocabulary)):
-            log_odds = evaluate.refined(model, refiner, document, ids, emission, answer, vocabulary.stop)
+        for asked, question, (emission, answer) in zip(document.questions, GOLDEN_QUESTIONS, evaluate.raw(model, document, vocabulary)):
+            log_odds = evaluate.refined(model, refiner, document, asked.ids, emission, answer, vocabulary.stop)
+            weighed = evaluate.weighed(guessed, document, asked, answer, vocabulary.stop)
             cases.append({"lines": lines, "question": question, "emission": [round(float(x), 6) for x in emission],
-                          "marginal": [round(float(x), 6) for x in 1 / (1 + np.exp(-log_odds))], "answer": round(answer, 6)})
+                          "marginal": [round(float(x), 6) for x in 1 / (1 + np.exp(-log_odds))], "answer": round(answer, 6), "weighed": round(weighed, 6)})
     return cases
 
 
@@ -108,13 +109,14 @@ def main():
     fitted = torch.load(work / "refine.pt", weights_only=True)
     file = stored(as_multiplied({name: tensor.float() for name, tensor in (saved["average"] | fitted).items()}))
     weights = as_multiplied(restored(file))
-    refiner = Refiner()
-    refiner.load_state_dict({name.removeprefix("refine."): weights.pop(name) for name in fitted if name.startswith("refine.")})
+    refiner, guessed = Refiner(), Guessed()
+    for part, name in ((refiner, "refine."), (guessed, "guessed.")):
+        part.load_state_dict({key.removeprefix(name): weights.pop(key) for key in fitted if key.startswith(name)})
     model.load_state_dict(weights)
     model.eval()
     _, validation = load_labels(work / "labelled.jsonl", vocabulary)
     scored = evaluate.score(model, validation, vocabulary, refiner)
-    natural, worded = (evaluate.score(model, [document for document in documents if document.questions], vocabulary, refiner)
+    natural, worded = (evaluate.score(model, [document for document in documents if document.questions], vocabulary, refiner, guessed)
                        for documents in ([document.natural for document in validation], [document.worded for document in validation]))
     for wording in (scored, natural, worded):
         evaluate.show(evaluate.report(wording))
@@ -126,7 +128,7 @@ def main():
     (out / "config.json").write_text(json.dumps({**saved["config"], "thresholds": thresholds}, indent=2) + "\n")
     shutil.copy(work / "vocab.txt", out / "vocab.txt")
     golden_path.parent.mkdir(parents=True, exist_ok=True)
-    golden_path.write_text(json.dumps(golden(model, refiner, vocabulary)) + "\n")
+    golden_path.write_text(json.dumps(golden(model, guessed, refiner, vocabulary)) + "\n")
     print(json.dumps(thresholds))
 
 

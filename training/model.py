@@ -116,6 +116,20 @@ class Refiner(nn.Module):
         return self.down(F.relu(self.up(x))).squeeze(-1)
 
 
+class Guessed(nn.Module):
+    """What words that the code may use say after the document head has spoken: its log-odds and the share of them that the text has [b] -> log-odds [b]
+
+    The head reads such words as it reads the question's, whose absence tells little; a text that answers has most of the words that are guessed.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.weigh = nn.Linear(2, 1)
+
+    def forward(self, answer, found):
+        return self.weigh(torch.stack([answer, found], -1)).squeeze(-1)
+
+
 def log_add(a, b):
     """log(exp(a) + exp(b))"""
     return max(a, b) + math.log1p(math.exp(-abs(a - b)))

@@ -1,10 +1,11 @@
-"""Fits what comes after the finished student: the document head once more, and the refiner, on training windows and whole files.
+"""Fits what comes after the finished student: the document head once more, what guessed words say after it, and the refiner, on training windows and
+whole files.
 
     python3 refine.py WORK [CHECKPOINT.pt]
 
 The transformer over lines and the CRF see a line among its neighbours, but not how its score stands to those of its block and of the whole
 text; nor how far to trust its lexical evidence. The document head, while the student learns, runs after lines that change under it, of texts that
-are cut and renamed. Writes WORK/refine.pt, of both; prints figures on training packages that they were not fitted on.
+are cut and renamed. Writes WORK/refine.pt, of all three; prints figures on training packages that they were not fitted on.
 """
 import copy
 import pathlib
@@ -17,8 +18,8 @@ import torch.nn.functional as F
 
 import evaluate
 from data import load_labels, tensors
-from model import Refiner, places, student
-from text import Vocabulary
+from model import Guessed, Refiner, places, student
+from text import Vocabulary, found
 
 # What the head is fitted on, of the questions in forms drawn by lot:
 ANSWER_LOTS = 1800   # texts of at most a window
@@ -39,11 +40,11 @@ def read(model, documents, vocabulary):
     """[(package, lines [b, n, D] as the heads get them, questions [b, q, D], no padding [b, q], is there an answer [b])]"""
     rng, out = random.Random(5), []
     for document in documents:
-        asked = [(question, float((label == 1).any())) for question, label, _ in document.questions]
+        asked = [(question.ids, float((question.label == 1).any())) for question in document.questions]
         while len(asked) < len(document.questions) + STRANGE:
             other = rng.choice(documents)
             if other.package != document.package:
-                asked.append((rng.choice(other.questions)[0], 0.0))
+                asked.append((rng.choice(other.questions).ids, 0.0))
         inputs = tensors(document, [question for question, _ in asked], vocabulary, 0, len(document.tokens))
         lines, questions = model.meet(*inputs)
         lines = model.read(lines, questions, inputs[1] != 0, model.bias(places(inputs[0], inputs[4])))
@@ -77,11 +78,51 @@ def show_head(model, seen):
     print(f"absent AUC {evaluate.auc([x for x, y in answers if y], [x for x, y in answers if not y]):.4f}", flush=True)
 
 
+@torch.no_grad()
+def guess(model, documents, vocabulary):
+    """[(package, log-odds that anything answers, share of the guessed words that is found, is there an answer)] of questions with such words, those
+    of other packages' texts too: without them it forgets that a text which has none of the words is another's.
+    """
+    rng, out = random.Random(7), []
+    for document in documents:
+        others = [rng.choice(documents) for _ in range(STRANGE)]
+        strange = [rng.choice(other.worded.questions)._replace(kind="absent") for other in others if other.package != document.package]
+        asked = document.with_questions(document.worded.questions + strange)
+        for question, (_, answer) in zip(asked.questions, evaluate.raw(model, asked, vocabulary)):
+            out.append((document.package, answer, found(document.tokens, question.guessed, vocabulary.stop), question.kind != "absent"))
+    return out
+
+
+def fit_guessed(seen):
+    """A `Guessed` of what `guess` saw, by logistic regression."""
+    answer, share, answered = (torch.tensor([float(s[column]) for s in seen]) for column in (1, 2, 3))
+    torch.manual_seed(1)
+    guessed = Guessed()
+    optimizer = torch.optim.LBFGS(guessed.parameters(), max_iter=200)
+
+    def step():
+        optimizer.zero_grad()
+        loss = F.binary_cross_entropy_with_logits(guessed(answer, share), answered)
+        loss.backward()
+        return loss
+
+    optimizer.step(step)
+    return guessed
+
+
+@torch.no_grad()
+def show_guessed(seen, guessed):
+    """How well those questions are told apart by the head alone, and with what the words say after it."""
+    answers = [(answer, guessed(torch.tensor(answer), torch.tensor(share)).item(), answered) for _, answer, share, answered in seen]
+    before, after = (evaluate.auc([x[i] for x in answers if x[2]], [x[i] for x in answers if not x[2]]) for i in (0, 1))
+    print(f"with words, absent AUC {before:.4f} before, {after:.4f} after", flush=True)
+
+
 def look(model, documents, vocabulary):
     """[(package, input [n, SURROUNDINGS + LEXICAL], label [n], log-odds [n])] of every answerable question, lines of unknown label left out."""
     out = []
     for document, package in documents:
-        for (question, label, kind), (emission, answer) in zip(document.questions, evaluate.raw(model, document, vocabulary)):
+        for (question, label, kind, _), (emission, answer) in zip(document.questions, evaluate.raw(model, document, vocabulary)):
             if kind != "absent":
                 log_odds = model.log_odds(emission, torch.from_numpy(document.parent.astype(np.int64)))
                 known = label >= 0
@@ -142,6 +183,9 @@ def main():
     show_head(own, other)
     fit_head(model, seen)
     del seen, other
+    seen = guess(model, [d for d in lots if d.worded.questions and len(d.tokens) <= evaluate.WINDOW], vocabulary)
+    show_guessed([s for s in seen if s[0] in held_out], fit_guessed([s for s in seen if s[0] not in held_out]))
+    guessed = fit_guessed(seen)
     windows = [d for d in training if d.first] + [d for d in training if not d.first][:WINDOWS] + short[:LOTS] + long[:LONG_LOTS]
     seen = look(model, [(d, d.package) for d in windows] + files, vocabulary)
     packages = sorted({s[0] for s in seen})
@@ -149,7 +193,8 @@ def main():
     show("training packages held out", [s for s in seen if s[0] in held_out], fit([s for s in seen if s[0] not in held_out]))
     refiner = fit(seen)
     head = {name: tensor for name, tensor in model.state_dict().items() if name.startswith(("reader.", "answer."))}
-    torch.save(head | {f"refine.{name}": tensor for name, tensor in refiner.state_dict().items()}, work / "refine.pt")
+    after = {f"{part}.{name}": tensor for part, fitted in (("guessed", guessed), ("refine", refiner)) for name, tensor in fitted.state_dict().items()}
+    torch.save(head | after, work / "refine.pt")
 
 
 if __name__ == "__main__":

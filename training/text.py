@@ -45,6 +45,16 @@ def without_opener(words):
     return words[start:] or words
 
 
+def guesses(question):
+    """The words that the code may use, which the tools ask for in brackets at the end of a question (bytes); none if there are none. Brackets without a
+    comma are an aside.
+    """
+    text = question.rstrip()
+    start = text.rfind(b" (")
+    words = text[start + 2:-1] if start >= 0 and text.endswith(b")") else b""
+    return words if b"," in words else b""
+
+
 def fnv1a(token):
     h = 0x811C9DC5
     for byte in token:
@@ -74,6 +84,9 @@ class Vocabulary:
 
     def question_ids(self, question):
         return [self.id(token) for token in without_opener(subtokens(question))[:QUESTION_TOKENS]]
+
+    def guess_ids(self, question):
+        return self.ids(guesses(question), QUESTION_TOKENS)
 
 
 def line_features(lines):
@@ -169,3 +182,8 @@ def lexical(tokens, question, stop):
         out[:, 3] = here / mass
         out[:, 4] = near / mass
     return out, np.array([idf_of.get(int(t), 0.0) / 8 for t in question], dtype=np.float32)
+
+
+def found(tokens, guessed, stop):
+    """The share of the guessed words' idf mass that stands within +-10 lines, at its best place: how much of what was guessed the text has."""
+    return float(lexical(tokens, guessed, stop)[0][:, 4].max(initial=0))

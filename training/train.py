@@ -128,10 +128,10 @@ def leave_out(model, parts):
 
 
 def load_average(model, path):
-    """The averaged weights of a checkpoint, or those of a folder that export.py wrote, without the refiner's."""
+    """The averaged weights of a checkpoint, or those of a folder that export.py wrote, without what comes after them."""
     if path.is_dir():
         weights = as_multiplied(restored(load_file(path / "model.safetensors")))
-        weights = {name: tensor for name, tensor in weights.items() if not name.startswith("refine.")}
+        weights = {name: tensor for name, tensor in weights.items() if not name.startswith(("refine.", "guessed."))}
     else:
         weights = torch.load(path, map_location="cpu", weights_only=False)["average"]
     model.load_state_dict(weights)

@@ -18,6 +18,8 @@ struct Case {
     emission: Vec<f32>,
     marginal: Vec<f32>,
     answer: f32,
+    /// The same with the words weighed that came with the question, if any did.
+    weighed: f32,
 }
 
 impl Case {
@@ -45,16 +47,17 @@ fn scores_equal_the_trainers() {
     let skimmer = Embedded::exact();
     for (case, raw) in cases(&skimmer) {
         let scores = skimmer.skim(&case.lines(), &case.question, &CancellationToken::new()).expect("scores");
-        let (line, kept, answer) = (
+        let (line, kept, answer, weighed) = (
             largest_difference(&raw.emission, &case.emission),
             largest_difference(&scores.keep, &case.marginal),
             (raw.answer - case.answer).abs(),
+            (scores.answer - 1.0 / (1.0 + (-case.weighed).exp())).abs(),
         );
         let n = case.lines.len();
         println!(
             "{n} lines: largest difference of line log-odds {line:.1e}, of keep probabilities {kept:.1e}, of the answer's log-odds {answer:.1e}"
         );
-        assert!(line < TOLERANCE && kept < TOLERANCE && answer < TOLERANCE);
+        assert!(line < TOLERANCE && kept < TOLERANCE && answer < TOLERANCE && weighed < TOLERANCE);
     }
 }
 

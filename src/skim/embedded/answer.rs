@@ -1,6 +1,8 @@
 //! Whether anything answers: the question reads the lines, and what it finds of each subtoken is weighed.
 //!
-//! Names and arithmetic are those of `Reader` in `training/model.py`. Shapes: N lines, Q question subtokens, D line width, H heads.
+//! Words that the code may use, where some come with the question, are then weighed by themselves.
+//!
+//! Names and arithmetic are those of `Reader` and `Guessed` in `training/model.py`. Shapes: N lines, Q question subtokens, D line width, H heads.
 
 use candle_core::{Result, Tensor};
 use candle_nn::VarBuilder;
@@ -47,5 +49,28 @@ impl Answer {
         let weighed = weight.squeeze(0)?.matmul(&found)?.squeeze(0)?;
         let summary = Tensor::cat(&[x.max(0)?, x.mean(0)?, weighed, found.max(0)?], 0)?.unsqueeze(0)?;
         Ok(self.answer.forward(&summary)?.flatten_all()?.to_vec1::<f32>()?[0])
+    }
+}
+
+/// What words that the code may use say after the document head has spoken.
+///
+/// The head reads them as it reads the question's own, whose absence tells little; a text that answers has most of the words that are guessed.
+pub struct Guessed {
+    /// Of the head's log-odds, and of the share of the words that is found.
+    weight: [f32; 2],
+    bias: f32,
+}
+
+impl Guessed {
+    /// Reads the weights below `guessed`.
+    pub fn new(vb: &VarBuilder) -> Result<Self> {
+        let vb = vb.pp("guessed.weigh");
+        let weight = vb.get((2, 1), "weight")?.flatten_all()?.to_vec1::<f32>()?;
+        Ok(Self { weight: [weight[0], weight[1]], bias: vb.get(1, "bias")?.to_vec1::<f32>()?[0] })
+    }
+
+    /// The log-odds that anything answers, from those of the head and the share of the words that is [`found`](super::text::Document::found).
+    pub fn weigh(&self, answer: f32, found: f32) -> f32 {
+        self.weight[0] * answer + self.weight[1] * found + self.bias
     }
 }

@@ -24,6 +24,7 @@ use candle_nn::VarBuilder;
 use rayon::prelude::*;
 use tokio_util::sync::CancellationToken;
 
+use self::answer::Guessed;
 use self::crf::Crf;
 use self::encoder::Encoder;
 use self::model::LineModel;
@@ -70,6 +71,7 @@ struct Loaded {
     encoder: Encoder,
     model: LineModel,
     crf: Crf,
+    guessed: Guessed,
     refiner: Refiner,
     thresholds: Thresholds,
 }
@@ -79,8 +81,10 @@ struct Loaded {
 pub struct Raw {
     /// Log-odds of each line on its own.
     pub emission: Vec<f32>,
-    /// Log-odds that anything answers.
+    /// Log-odds that anything answers, before words that came with the question are weighed.
     pub answer: f32,
+    /// How much of those words the text has, if there are any.
+    pub found: Option<f32>,
     /// The line that encloses each line, itself at the top.
     pub parent: Vec<usize>,
     /// Which lines are blank.
@@ -123,6 +127,7 @@ impl Embedded {
         let mut raw = Raw {
             emission: vec![0.0; lines.len()],
             answer: f32::NEG_INFINITY,
+            found: document.found,
             blank: document.features.iter().map(|row| row[text::BLANK] > 0.0).collect(),
             lexical: document.features.iter().map(|row| std::array::from_fn(|column| row[text::FEATURES + column])).collect(),
             asked: document.question.len(),
@@ -158,7 +163,8 @@ impl Skimmer for Embedded {
             asked: raw.asked,
         };
         let keep = loaded.refiner.refine(&scores).into_iter().map(probability).collect();
-        Ok(LineScores { keep, answer: probability(raw.answer), thresholds: loaded.thresholds, note: None })
+        let answer = raw.found.map_or(raw.answer, |found| loaded.guessed.weigh(raw.answer, found));
+        Ok(LineScores { keep, answer: probability(answer), thresholds: loaded.thresholds, note: None })
     }
 
     fn warm_up(&self) {
@@ -179,6 +185,7 @@ impl Loaded {
             encoder: Encoder::new(&config, &vb, precision)?,
             model: LineModel::new(&config, &vb, precision)?,
             crf: Crf::new(&vb)?,
+            guessed: Guessed::new(&vb)?,
             refiner: Refiner::new(&vb)?,
             thresholds: config.thresholds,
         })

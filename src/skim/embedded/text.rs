@@ -69,6 +69,11 @@ impl Vocabulary {
         if ids.is_empty() { self.ids(question.as_bytes(), QUESTION_TOKENS) } else { ids }
     }
 
+    /// Ids of the words that come with a question.
+    fn guess_ids(&self, question: &str) -> Vec<u32> {
+        self.ids(guesses(question).as_bytes(), QUESTION_TOKENS)
+    }
+
     /// Ids of the first `most` subtokens.
     fn ids(&self, line: &[u8], most: usize) -> Vec<u32> {
         let mut lower = Vec::new();
@@ -81,6 +86,13 @@ impl Vocabulary {
             })
             .collect()
     }
+}
+
+/// The words that the code may use, which the tools ask for in brackets at the end of a question; none if there are none. Brackets without a
+/// comma are an aside.
+fn guesses(question: &str) -> &str {
+    let inside = question.trim_ascii_end().strip_suffix(')');
+    inside.and_then(|text| text.rsplit_once(" (")).map(|(_, words)| words).filter(|words| words.contains(',')).unwrap_or_default()
 }
 
 fn fnv1a(token: &[u8]) -> u32 {
@@ -131,16 +143,20 @@ pub struct Document {
     pub question: Vec<u32>,
     /// For each of them, its idf in this text, scaled.
     pub question_idf: Vec<f32>,
+    /// If words that the code may use come with the question: the share of their idf mass that stands within ten lines, at its best place.
+    pub found: Option<f32>,
 }
 
 impl Document {
     /// Encodes lines (with or without terminators) and a question.
     pub fn new(lines: &[&str], question: &str, vocabulary: &Vocabulary) -> Self {
         let tokens: Vec<_> = lines.iter().map(|line| vocabulary.ids(line.as_bytes(), LINE_TOKENS)).collect();
+        let guessed = vocabulary.guess_ids(question);
         let question = vocabulary.question_ids(question);
         let (mut features, parent) = line_features(lines);
         let question_idf = lexical(&tokens, &question, &vocabulary.stop, &mut features);
-        Self { tokens, features, parent, question, question_idf }
+        let found = (!guessed.is_empty()).then(|| found(&tokens, &guessed, &vocabulary.stop));
+        Self { tokens, features, parent, question, question_idf, found }
     }
 }
 
@@ -254,6 +270,13 @@ fn lexical(tokens: &[Vec<u32>], question: &[u32], stop: &[u32], features: &mut [
     question.iter().map(|id| (idf_of.get(id).copied().unwrap_or(0.0) / 8.0) as f32).collect()
 }
 
+/// How much of what was guessed the text has: see [`Document::found`].
+fn found(tokens: &[Vec<u32>], guessed: &[u32], stop: &[u32]) -> f32 {
+    let mut evidence = vec![[0.0; FEATURES + LEXICAL]; tokens.len()];
+    lexical(tokens, guessed, stop, &mut evidence);
+    evidence.iter().map(|row| row[FEATURES + 4]).fold(0.0, f32::max)
+}
+
 /// Mean over `[i - half, i + half]`, divided by the full width at the ends too, so that they do not stand out.
 fn window_mean(x: &[f64], half: usize) -> Vec<f64> {
     let mut sums = vec![0.0];
@@ -276,6 +299,27 @@ mod tests {
         assert_eq!(split("HTTPServer.get_item2(x, naïve) -> IO"), "HTTP Server get item 2 x na ï ve IO");
         assert_eq!(split("ABC aB Z9"), "ABC a B Z 9");
         assert_eq!(split("(); \n"), "");
+    }
+
+    #[test]
+    fn guesses_are_what_is_in_brackets_at_the_end() {
+        assert_eq!(guesses("Where is the delay capped? (backoff, sleep, max)\n"), "backoff, sleep, max");
+        for none in ["Where is the delay (in ms) capped?", "Is it capped? (in version 2)", "What calls retry(a, b)", "capped (", ")", ""] {
+            assert_eq!(guesses(none), "", "{none}");
+        }
+    }
+
+    #[test]
+    fn of_guessed_words_it_counts_how_many_stand_near_each_other() {
+        let vocabulary = Vocabulary::new("sleep\nbackoff\nother");
+        let mut lines = vec!["other"; 40];
+        let found = |lines: &[&str], words: &str| Document::new(lines, &format!("delay ({words},)"), &vocabulary).found;
+        assert_eq!(found(&lines, "sleep, backoff"), Some(0.0));
+        (lines[0], lines[39]) = ("sleep", "backoff");
+        assert_eq!(found(&lines, "sleep, backoff"), Some(0.5));
+        lines[8] = "backoff";
+        assert!(found(&lines, "sleep, backoff") > Some(0.99));
+        assert_eq!(Document::new(&lines, "delay", &vocabulary).found, None);
     }
 
     #[test]

@@ -32,9 +32,9 @@ VALIDATION = frozenset(json.loads((pathlib.Path(__file__).parent / "labels" / "v
 class Question(typing.NamedTuple):
     """What a text is asked."""
     ids: np.ndarray
-    label: np.ndarray         # [n] int8: 1 keep, 0 drop, -1 unknown
+    label: np.ndarray    # [n] int8: 1 keep, 0 drop, -1 unknown
     kind: str
-    guessed: typing.Any = ()  # ids of the words that the code may use, which are among those of the question
+    guessed: np.ndarray  # ids of the words that the code may use, where some come with the question
 
 
 class Document:
@@ -213,10 +213,10 @@ def without_answer(document, question):
         parent = np.where(gone, np.where(above[parent] == parent, lines, above[parent]), parent)
     out = document.with_questions([])
     out.tokens, out.features, out.parent = document.tokens[stays], document.features[stays], number[parent[stays]].astype(np.uint16)
-    for question in document.questions:
-        left, before = (question.label[stays] == 1).sum(), (question.label == 1).sum()
+    for asked in document.questions:
+        left, before = (asked.label[stays] == 1).sum(), (asked.label == 1).sum()
         if left == before or left == 0:
-            out.questions.append(question._replace(label=question.label[stays], kind=question.kind if left else "absent"))
+            out.questions.append(asked._replace(label=asked.label[stays], kind=asked.kind if left else "absent"))
     return out
 
 
@@ -234,11 +234,12 @@ def draw(documents, packages, width, rng, document=None):
         if len(chosen) < MOST and other is not first and fits:
             chosen.append(other)
     ids, labels = [], []
-    for question, label, *_ in chosen:
+    for question in chosen:
+        read = question.ids
         if rng.random() < 0.2:
-            fewer = question[np.random.rand(len(question)) > 0.15]
-            question = fewer if len(fewer) else question
-        ids.append(question), labels.append(label[start:end])
+            fewer = read[np.random.rand(len(read)) > 0.15]
+            read = fewer if len(fewer) else read
+        ids.append(read), labels.append(question.label[start:end])
     for question in foreign(document, documents, packages, rng):
         ids.append(question), labels.append(np.where(first[1][start:end] < 0, -1, 0).astype(np.int8))
     return document, ids, np.stack(labels).astype(np.int64), start, end
@@ -279,9 +280,9 @@ def log_sample(vocabulary, rng):
     document.ask(question, keep, "log" if keep else "absent", vocabulary)
     if not document.questions:
         return log_sample(vocabulary, rng)
-    ids, label = document.questions[0][:2]
-    start, end = place(document, label, WIDEST, rng)
-    return document, [ids], label[None, start:end].astype(np.int64), start, end
+    question = document.questions[0]
+    start, end = place(document, question.label, WIDEST, rng)
+    return document, [question.ids], question.label[None, start:end].astype(np.int64), start, end
 
 
 def tensors(document, questions, vocabulary, start, end):

@@ -4,7 +4,7 @@
 
 WORK holds refine.pt, the document head, what guessed words say after it, and the refiner that refine.py fitted after the same checkpoint.
 
-OUT_DIR gets model.safetensors (bytes with float32 steps, and float16), config.json (with the thresholds that are best on validation windows, asked in both wordings) and vocab.txt.
+OUT_DIR gets model.safetensors (bytes with float32 steps, and float16), config.json (with the thresholds that are best on validation windows, asked in both wordings and with words) and vocab.txt.
 """
 import json
 import pathlib
@@ -32,7 +32,7 @@ GIVEN_UP = 0.02  # of the answerable questions, for which nothing is said to ans
 DOUBTED = 0.1    # for which the view is said to be in doubt
 GOLDEN_QUESTIONS = ("Where are identifiers split into subtokens, and what happens to punctuation?",
                     "How is the validation split decided? (holdout, package, frozenset, unheard-of)",
-                    "HTTPServer2 naïve_läuft? " + "Which of these settings decides how long a word may be before it is cut? " * 4)
+                    "HTTPServer2 naïve_läuft? " + "Which of these settings decides how long a word may be before it is cut? " * 4 + "(limit, most (), LINE_TOKENS) \n")
 
 
 def golden_texts():
@@ -115,12 +115,11 @@ def main():
     model.load_state_dict(weights)
     model.eval()
     _, validation = load_labels(work / "labelled.jsonl", vocabulary)
-    scored = evaluate.score(model, validation, vocabulary, refiner)
-    natural, worded = (evaluate.score(model, [document for document in documents if document.questions], vocabulary, refiner, guessed)
-                       for documents in ([document.natural for document in validation], [document.worded for document in validation]))
-    for wording in (scored, natural, worded):
+    scored = []  # the thresholds are for all three wordings
+    for documents in (validation, [document.natural for document in validation], [document.worded for document in validation]):
+        wording = evaluate.score(model, [document for document in documents if document.questions], vocabulary, refiner, guessed)
         evaluate.show(evaluate.report(wording))
-    scored += natural + worded  # the thresholds are for all three
+        scored += wording
     out.mkdir(parents=True, exist_ok=True)
     save_file({name: tensor.contiguous() for name, tensor in file.items()}, out / "model.safetensors")
     strict, balanced, generous = (evaluate.best_threshold(scored, beta, within=PLATEAU) for beta in (0.5, 1, 2))

@@ -5,7 +5,7 @@ whole files.
 
 The transformer over lines and the CRF see a line among its neighbours, but not how its score stands to those of its block and of the whole
 text; nor how far to trust its lexical evidence. The document head, while the student learns, runs after lines that change under it, of texts that
-are cut and renamed. Writes WORK/refine.pt, of all three; prints figures on training packages that they were not fitted on.
+are cut and renamed. Writes WORK/refine.pt, of all three; prints figures on training packages that the head and the refiner were not fitted on.
 """
 import copy
 import pathlib
@@ -80,8 +80,8 @@ def show_head(model, seen):
 
 @torch.no_grad()
 def guess(model, documents, vocabulary):
-    """[(package, log-odds that anything answers, share of the guessed words that is found, is there an answer)] of questions with such words, those
-    of other packages' texts too: without them it forgets that a text which has none of the words is another's.
+    """[(log-odds that anything answers, share of the guessed words that is found, is there an answer)] of questions with such words, those of other
+    packages' texts too: without them it forgets that a text which has none of the words is another's.
     """
     rng, out = random.Random(7), []
     for document in documents:
@@ -89,16 +89,17 @@ def guess(model, documents, vocabulary):
         strange = [rng.choice(other.worded.questions)._replace(kind="absent") for other in others if other.package != document.package]
         asked = document.with_questions(document.worded.questions + strange)
         for question, (_, answer) in zip(asked.questions, evaluate.raw(model, asked, vocabulary)):
-            out.append((document.package, answer, found(document.tokens, question.guessed, vocabulary.stop), question.kind != "absent"))
+            if len(question.guessed):
+                out.append((answer, found(document.tokens, question.guessed, vocabulary.stop), question.kind != "absent"))
     return out
 
 
 def fit_guessed(seen):
     """A `Guessed` of what `guess` saw, by logistic regression."""
-    answer, share, answered = (torch.tensor([float(s[column]) for s in seen]) for column in (1, 2, 3))
+    answer, share, answered = torch.tensor(seen, dtype=torch.float32).T
     torch.manual_seed(1)
     guessed = Guessed()
-    optimizer = torch.optim.LBFGS(guessed.parameters(), max_iter=200)
+    optimizer = torch.optim.LBFGS(guessed.parameters(), max_iter=200, line_search_fn="strong_wolfe")
 
     def step():
         optimizer.zero_grad()
@@ -113,7 +114,7 @@ def fit_guessed(seen):
 @torch.no_grad()
 def show_guessed(seen, guessed):
     """How well those questions are told apart by the head alone, and with what the words say after it."""
-    answers = [(answer, guessed(torch.tensor(answer), torch.tensor(share)).item(), answered) for _, answer, share, answered in seen]
+    answers = [(answer, guessed(torch.tensor(answer), torch.tensor(share)).item(), answered) for answer, share, answered in seen]
     before, after = (evaluate.auc([x[i] for x in answers if x[2]], [x[i] for x in answers if not x[2]]) for i in (0, 1))
     print(f"with words, absent AUC {before:.4f} before, {after:.4f} after", flush=True)
 
@@ -122,11 +123,12 @@ def look(model, documents, vocabulary):
     """[(package, input [n, SURROUNDINGS + LEXICAL], label [n], log-odds [n])] of every answerable question, lines of unknown label left out."""
     out = []
     for document, package in documents:
-        for (question, label, kind, _), (emission, answer) in zip(document.questions, evaluate.raw(model, document, vocabulary)):
-            if kind != "absent":
+        for question, (emission, answer) in zip(document.questions, evaluate.raw(model, document, vocabulary)):
+            if question.kind != "absent":
                 log_odds = model.log_odds(emission, torch.from_numpy(document.parent.astype(np.int64)))
-                known = label >= 0
-                out.append((package, evaluate.seen(log_odds, document, question, emission, answer, vocabulary.stop)[known], label[known], log_odds.numpy()[known]))
+                known = question.label >= 0
+                seen = evaluate.seen(log_odds, document, question.ids, emission, answer, vocabulary.stop)
+                out.append((package, seen[known], question.label[known], log_odds.numpy()[known]))
     return out
 
 
@@ -183,9 +185,9 @@ def main():
     show_head(own, other)
     fit_head(model, seen)
     del seen, other
-    seen = guess(model, [d for d in lots if d.worded.questions and len(d.tokens) <= evaluate.WINDOW], vocabulary)
-    show_guessed([s for s in seen if s[0] in held_out], fit_guessed([s for s in seen if s[0] not in held_out]))
-    guessed = fit_guessed(seen)
+    seen = guess(own, [d for d in lots if d.package in held_out and len(d.tokens) <= evaluate.WINDOW and d.worded.questions], vocabulary)
+    guessed = fit_guessed(seen)  # three numbers, where the head was not fitted
+    show_guessed(seen, guessed)
     windows = [d for d in training if d.first] + [d for d in training if not d.first][:WINDOWS] + short[:LOTS] + long[:LONG_LOTS]
     seen = look(model, [(d, d.package) for d in windows] + files, vocabulary)
     packages = sorted({s[0] for s in seen})

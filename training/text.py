@@ -46,13 +46,18 @@ def without_opener(words):
 
 
 def guesses(question):
-    """The words that the code may use, which the tools ask for in brackets at the end of a question (bytes); none if there are none. Brackets without a
-    comma are an aside.
+    """The words that the code may use, which the tools ask for in brackets at the end of a question, after a space (bytes); none if there are none.
+    Brackets without a comma are an aside.
     """
-    text = question.rstrip()
-    start = text.rfind(b" (")
-    words = text[start + 2:-1] if start >= 0 and text.endswith(b")") else b""
-    return words if b"," in words else b""
+    text, depth = question.rstrip(b" \t\n\f\r"), 1
+    if not text.endswith(b")"):
+        return b""
+    for opens in range(len(text) - 2, -1, -1):
+        depth += (text[opens] == ord(")")) - (text[opens] == ord("("))
+        if depth == 0:
+            before, words = text[:opens], text[opens + 1:-1]
+            return words if before.endswith(b" ") and b"," in words else b""
+    return b""
 
 
 def fnv1a(token):
@@ -86,7 +91,7 @@ class Vocabulary:
         return [self.id(token) for token in without_opener(subtokens(question))[:QUESTION_TOKENS]]
 
     def guess_ids(self, question):
-        return self.ids(guesses(question), QUESTION_TOKENS)
+        return [i for i in self.ids(guesses(question), QUESTION_TOKENS) if i not in self.stop]
 
 
 def line_features(lines):

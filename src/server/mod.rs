@@ -37,8 +37,8 @@ const PROGRESS: Duration = Duration::from_secs(1);
 /// What the list of tools and the instructions cost an agent, in o200k tokens; a test counts them.
 pub const SCHEMA_TOKENS: usize = 900;
 /// What an agent is told about this server; for some clients it is all they see until they look for a tool.
-pub const INSTRUCTIONS: &str = "Use read_file, grep and head from here to read code in the workspace. Add a context_focus_question, complete and with other \
-    words the code may use, whenever you want something specific from a file or search of more than about 40 lines: you get the lines that answer it, \
+pub const INSTRUCTIONS: &str = "Use read_file, grep and head from here to read code in the workspace. Add a complete context_focus_question, with words \
+    its code may use in brackets, whenever you want something specific from a file or search of more than about 40 lines: you get the lines that answer it, \
     verbatim, and every gap is marked with its lines, which start_line and end_line read back. Leave the question out for exact text, as before an edit.";
 
 /// Serves a session to MCP clients.

@@ -2,7 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::embedded::text::{Document, FEATURES};
+use super::embedded::text::{Document, FEATURES, best_place};
 use super::{LineScores, SkimError, Skimmer, Thresholds, embedded};
 
 /// Scores are shares of the text's highest one. It has no notion of a text that does not answer.
@@ -25,8 +25,7 @@ impl Skimmer for Bm25 {
     /// `answer` is the share of the question's idf mass that occurs within ten lines, at its best place.
     fn skim(&self, lines: &[&str], question: &str, _: &CancellationToken) -> Result<LineScores, SkimError> {
         let document = Document::new(lines, question, embedded::vocabulary());
-        let column = |index: usize| document.features.iter().map(move |row| row[FEATURES + index]);
-        let answer = column(4).fold(0.0, f32::max);
-        Ok(LineScores { keep: column(self.column).collect(), answer, thresholds: THRESHOLDS, note: None })
+        let keep = document.features.iter().map(|row| row[FEATURES + self.column]).collect();
+        Ok(LineScores { keep, answer: best_place(&document.features), thresholds: THRESHOLDS, note: None })
     }
 }

@@ -55,7 +55,8 @@ fn scores_equal_the_trainers() {
         );
         let n = case.lines.len();
         println!(
-            "{n} lines: largest difference of line log-odds {line:.1e}, of keep probabilities {kept:.1e}, of the answer's log-odds {answer:.1e}"
+            "{n} lines: largest difference of line log-odds {line:.1e}, of keep probabilities {kept:.1e}, of the answer's log-odds {answer:.1e}, \
+             of its probability with words weighed {weighed:.1e}"
         );
         assert!(line < TOLERANCE && kept < TOLERANCE && answer < TOLERANCE && weighed < TOLERANCE);
     }

@@ -71,7 +71,9 @@ impl Vocabulary {
 
     /// Ids of the words that come with a question.
     fn guess_ids(&self, question: &str) -> Vec<u32> {
-        self.ids(guesses(question).as_bytes(), QUESTION_TOKENS)
+        let mut ids = self.ids(guesses(question.as_bytes()), QUESTION_TOKENS);
+        ids.retain(|id| !self.stop.contains(id));
+        ids
     }
 
     /// Ids of the first `most` subtokens.
@@ -88,11 +90,17 @@ impl Vocabulary {
     }
 }
 
-/// The words that the code may use, which the tools ask for in brackets at the end of a question; none if there are none. Brackets without a
-/// comma are an aside.
-fn guesses(question: &str) -> &str {
-    let inside = question.trim_ascii_end().strip_suffix(')');
-    inside.and_then(|text| text.rsplit_once(" (")).map(|(_, words)| words).filter(|words| words.contains(',')).unwrap_or_default()
+/// The words that the code may use, which the tools ask for in brackets at the end of a question, after a space; none if there are none.
+/// Brackets without a comma are an aside.
+fn guesses(question: &[u8]) -> &[u8] {
+    let Some(inside) = question.trim_ascii_end().strip_suffix(b")") else { return b"" };
+    let mut depth = 1;
+    let opens = inside.iter().rposition(|byte| {
+        depth += i32::from(*byte == b')') - i32::from(*byte == b'(');
+        depth == 0
+    });
+    let Some((before, words)) = opens.map(|at| (&inside[..at], &inside[at + 1..])) else { return b"" };
+    if before.ends_with(b" ") && words.contains(&b',') { words } else { b"" }
 }
 
 fn fnv1a(token: &[u8]) -> u32 {
@@ -143,7 +151,8 @@ pub struct Document {
     pub question: Vec<u32>,
     /// For each of them, its idf in this text, scaled.
     pub question_idf: Vec<f32>,
-    /// If words that the code may use come with the question: the share of their idf mass that stands within ten lines, at its best place.
+    /// If words that the code may use come with the question: how many of them stand within ten lines of one line, at the best such place, as a
+    /// share of all, rare ones counting more (by idf).
     pub found: Option<f32>,
 }
 
@@ -274,7 +283,12 @@ fn lexical(tokens: &[Vec<u32>], question: &[u32], stop: &[u32], features: &mut [
 fn found(tokens: &[Vec<u32>], guessed: &[u32], stop: &[u32]) -> f32 {
     let mut evidence = vec![[0.0; FEATURES + LEXICAL]; tokens.len()];
     lexical(tokens, guessed, stop, &mut evidence);
-    evidence.iter().map(|row| row[FEATURES + 4]).fold(0.0, f32::max)
+    best_place(&evidence)
+}
+
+/// The largest share of the idf mass of what was looked for that stands within ten lines of one.
+pub fn best_place(features: &[[f32; FEATURES + LEXICAL]]) -> f32 {
+    features.iter().map(|row| row[FEATURES + 4]).fold(0.0, f32::max)
 }
 
 /// Mean over `[i - half, i + half]`, divided by the full width at the ends too, so that they do not stand out.
@@ -303,22 +317,44 @@ mod tests {
 
     #[test]
     fn guesses_are_what_is_in_brackets_at_the_end() {
-        assert_eq!(guesses("Where is the delay capped? (backoff, sleep, max)\n"), "backoff, sleep, max");
-        for none in ["Where is the delay (in ms) capped?", "Is it capped? (in version 2)", "What calls retry(a, b)", "capped (", ")", ""] {
-            assert_eq!(guesses(none), "", "{none}");
+        let of = |question: &'static str| String::from_utf8_lossy(guesses(question.as_bytes()));
+        assert_eq!(of("Where is the delay capped? (backoff, sleep, max)\n"), "backoff, sleep, max");
+        assert_eq!(of("(in ms) How is it capped (min(), unit (), sleep)"), "min(), unit (), sleep");
+        for none in [
+            "Where is the delay (in ms) capped?",
+            "Is it capped? (in version 2)",
+            "What calls retry(a, b)",
+            "(a, b)",
+            "a, b)",
+            "capped (",
+            ")",
+            " (",
+            "",
+        ] {
+            assert_eq!(of(none), "", "{none}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn of_any_brackets_guesses_are_a_part(question in "[ (),a?\n]{0,12}") {
+            let words = guesses(question.as_bytes());
+            let brackets = format!(" ({})", String::from_utf8_lossy(words));
+            proptest::prop_assert!(words.is_empty() || question.trim_end().ends_with(&brackets), "{question:?}: {brackets:?}");
         }
     }
 
     #[test]
     fn of_guessed_words_it_counts_how_many_stand_near_each_other() {
-        let vocabulary = Vocabulary::new("sleep\nbackoff\nother");
+        let vocabulary = Vocabulary::new("sleep\nbackoff\nother\nif\nhow");
         let mut lines = vec!["other"; 40];
-        let found = |lines: &[&str], words: &str| Document::new(lines, &format!("delay ({words},)"), &vocabulary).found;
+        let found = |lines: &[&str], words: &str| Document::new(lines, &format!("delay ({words})"), &vocabulary).found;
         assert_eq!(found(&lines, "sleep, backoff"), Some(0.0));
         (lines[0], lines[39]) = ("sleep", "backoff");
         assert_eq!(found(&lines, "sleep, backoff"), Some(0.5));
         lines[8] = "backoff";
         assert!(found(&lines, "sleep, backoff") > Some(0.99));
+        assert_eq!(found(&lines, "if, how"), None, "function words say nothing");
         assert_eq!(Document::new(&lines, "delay", &vocabulary).found, None);
     }
 

@@ -1,27 +1,25 @@
 //! Commands and their arguments, turned into the same requests that the server makes.
 
+mod arguments;
 mod measure;
 mod serve;
 mod setup;
+mod stats;
 
-use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use clap::{Args, Parser, Subcommand, ValueEnum};
 use codeskim::error::{Error, Result, quote};
 use codeskim::hook;
 use codeskim::hub;
 use codeskim::ledger::{self, Ledger};
 use codeskim::prune::Limits;
 use codeskim::prune_protocol::Pruner;
-use codeskim::repomap;
-use codeskim::server::http;
 use codeskim::skim::fallback::Fallback;
 use codeskim::skim::remote::Remote;
 use codeskim::skim::swe_pruner::{Precision, SwePruner};
@@ -29,235 +27,13 @@ use codeskim::skim::{Keep, Skimmer};
 use codeskim::tokens::cl100k;
 use codeskim::tools::{Call, Options, Output, Session, grep, head, prune, read_file, repo_map};
 
-/// Seconds that a call to another server may take, unless another number is asked for.
-const REMOTE_TIMEOUT: u64 = 10;
+pub use self::arguments::parse;
+use self::arguments::{Cli, Command, ControlName, Hook, ModelCommand, Models, REMOTE_TIMEOUT};
+
 /// The exit status of a search without match, as of grep(1).
 const NOTHING_FOUND: u8 = 1;
 /// The exit status of every failure, as of grep(1).
 const FAILED: u8 = 2;
-
-/// Reads code for agents: only the lines that answer a question, every gap marked. Without a command, serves MCP on stdin and stdout.
-#[derive(Parser)]
-#[command(version, max_term_width = 100)]
-pub struct Cli {
-    #[command(subcommand)]
-    command: Option<Command>,
-    /// Directory that may be read; repeatable [default: the working directory]
-    #[arg(long = "root", value_name = "DIR", global = true)]
-    roots: Vec<PathBuf>,
-    /// Longest result, in characters, at least 4000
-    #[arg(long, value_name = "N", default_value_t = Limits::default().most, value_parser = |text: &str| at_least(4000, text), global = true)]
-    max_chars: usize,
-    /// Longest pruned result, in tokens (o200k), at least 100: the best lines that fit
-    #[arg(long, value_name = "N", value_parser = |text: &str| at_least(100, text), global = true)]
-    budget: Option<usize>,
-    /// How much a question keeps
-    #[arg(long, value_enum, default_value_t = Keep::default(), global = true)]
-    keep: Keep,
-    #[command(flatten)]
-    models: Models,
-    #[command(flatten)]
-    accounts: Accounts,
-}
-
-/// What is noted of each call.
-#[derive(Args)]
-struct Accounts {
-    /// Return whole texts, and note what pruned ones would save (see `codeskim stats`)
-    #[arg(long, global = true)]
-    observe: bool,
-    /// Note nothing of what is read; so does CODESKIM_LEDGER=off, and CODESKIM_LEDGER=FILE puts the notes there
-    #[arg(long, conflicts_with_all = ["observe", "ledger_questions"], global = true)]
-    no_ledger: bool,
-    /// Note the questions too
-    #[arg(long, global = true)]
-    ledger_questions: bool,
-}
-
-/// What scores lines, where it is not the model inside the binary.
-#[derive(Args, Clone)]
-struct Models {
-    /// Score lines with the published pruner in this directory (see `codeskim model pull`)
-    #[arg(long, value_name = "DIR", global = true)]
-    model: Option<PathBuf>,
-    /// What its weights are kept in
-    #[arg(long, value_enum, default_value_t = Precision::default(), global = true)]
-    precision: Precision,
-    /// Score lines with a server that speaks SWE-Pruner's POST /prune; CODESKIM_REMOTE_TOKEN is its bearer token
-    #[arg(long, value_name = "URL", global = true)]
-    remote: Option<String>,
-    /// Seconds that a call to it may take
-    #[arg(long, value_name = "N", default_value_t = REMOTE_TIMEOUT, value_parser = clap::value_parser!(u64).range(1..=600), global = true)]
-    remote_timeout: u64,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Serve MCP on stdin and stdout (what happens without a command), or over HTTP
-    Serve {
-        /// Serve MCP at /mcp and SWE-Pruner's protocol at /prune and /health, at an address or a port of this machine. CODESKIM_TOKEN is the
-        /// bearer token that clients need; other addresses than this machine's want one
-        #[arg(long, value_name = "ADDR", value_parser = http::address)]
-        http: Option<SocketAddr>,
-    },
-    /// Show a file, or the lines of it that answer a question
-    Read {
-        /// The file, inside a root
-        file: String,
-        /// Only these lines: 12-40, 12- or 12
-        #[arg(long, value_name = "A-B", value_parser = lines)]
-        lines: Option<(usize, Option<usize>)>,
-        #[command(flatten)]
-        focus: Focus,
-    },
-    /// Show the first lines of a file
-    Head {
-        /// The file, inside a root
-        file: String,
-        /// How many lines
-        #[arg(short = 'n', long, default_value_t = head::DEFAULT_LINES)]
-        lines: usize,
-        #[command(flatten)]
-        focus: Focus,
-    },
-    /// Search files as ripgrep does; exits with 0 if something matched, 1 if nothing did, 2 on an error
-    Grep {
-        /// Regular expression
-        pattern: String,
-        /// Files or directories, inside a root
-        paths: Vec<String>,
-        /// Only files matching this glob; all but them with a leading !; repeatable, the last that matches a file decides
-        #[arg(short, long)]
-        glob: Vec<String>,
-        /// Lines to show around each match, where -A or -B does not say another number
-        #[arg(short = 'C', long, value_name = "N", overrides_with = "context")]
-        context: Option<usize>,
-        /// Lines to show before each match
-        #[arg(short = 'B', long, value_name = "N", overrides_with = "before_context")]
-        before_context: Option<usize>,
-        /// Lines to show after each match
-        #[arg(short = 'A', long, value_name = "N", overrides_with = "after_context")]
-        after_context: Option<usize>,
-        /// Ignore case
-        #[arg(short, long)]
-        ignore_case: bool,
-        /// Take the pattern literally
-        #[arg(short = 'F', long)]
-        literal: bool,
-        #[command(flatten)]
-        _habits: Habits,
-        #[command(flatten)]
-        focus: Focus,
-    },
-    /// Show the lines of standard input that answer a question
-    Prune {
-        /// A complete question, then words that may be in the lines that answer it: "Why did the build stop? (error, failed, undefined)"
-        #[arg(long, value_name = "QUESTION")]
-        focus: String,
-        /// What the text is; a file name tells the language
-        #[arg(long, default_value = "stdin")]
-        name: String,
-    },
-    /// Measure a skimmer on labelled questions
-    ///
-    /// The labels are JSON objects, one a line: {"lang": "rust", "kind": "narrow", "question": "…", "lines": ["…"], "keep": [3, 4]}, where
-    /// keep holds the indices, counted from 0, of the lines that answer; none where nothing does. An optional "either" holds those of lines
-    /// that do not count. Search results are lines "== path" followed by "12: text". --keep, --budget and --max-chars apply.
-    Eval {
-        /// The labels
-        labels: PathBuf,
-        /// What to measure
-        #[arg(long, value_enum, default_value_t = measure::SkimmerName::Embedded)]
-        skimmer: measure::SkimmerName,
-        /// What to measure beside it; repeatable
-        #[arg(long, value_enum)]
-        baseline: Vec<measure::SkimmerName>,
-        /// Print the figures as JSON
-        #[arg(long)]
-        json: bool,
-        /// Print this many of the largest wins and losses against the first baseline
-        #[arg(long, value_name = "N", requires = "baseline", conflicts_with = "json")]
-        examples: Option<usize>,
-    },
-    /// Map the files around some files: what they import, three steps far, and what is in them
-    Map {
-        /// Files or directories to start from, inside a root
-        files: Vec<String>,
-        /// Print the closure and the map as JSON
-        #[arg(long, conflicts_with_all = ["report", "control"])]
-        json: bool,
-        /// Map a list of tasks, JSON objects {"repository": "DIR", "task": "…"}, one a line, and print their figures as CSV
-        #[arg(long, value_name = "TASKS", conflicts_with_all = ["files", "task", "control", "focus"])]
-        report: Option<PathBuf>,
-        /// A problem statement that names them in lines such as Path: '/testbed/pkg/a.py'; - is standard input
-        #[arg(long, value_name = "FILE")]
-        task: Option<PathBuf>,
-        /// What the problem statement calls the repository; written before every path of the map
-        #[arg(long, value_name = "PREFIX", default_value = "")]
-        prefix: String,
-        /// Tokens (cl100k) of the map
-        #[arg(long, value_name = "N", default_value_t = repomap::TOKENS)]
-        max_tokens: usize,
-        /// Make a map at random instead, of the same files' number and length
-        #[arg(long, value_enum)]
-        control: Option<ControlName>,
-        /// Of the random map
-        #[arg(long, default_value_t = 0, requires = "control")]
-        seed: u64,
-        /// A map whose tokens the random one is to have
-        #[arg(long, value_name = "MAP", requires = "control")]
-        match_tokens_of: Option<PathBuf>,
-        #[command(flatten)]
-        focus: Focus,
-    },
-    /// Put codeskim into the configuration of an agent: shows the change, asks, keeps the old file
-    Setup(setup::Setup),
-    /// Show what was saved, by tool, project and day
-    Stats {
-        /// Only the last days, today included
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=36500))]
-        days: Option<u64>,
-        /// Print the figures as JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Look whether all that an agent needs is there; exits with 1 if something is not
-    Doctor,
-    /// Answer an agent's hook on standard input
-    #[command(subcommand, hide = true)]
-    Hook(Hook),
-    /// Manage the larger models
-    #[command(subcommand)]
-    Model(ModelCommand),
-}
-
-#[derive(Subcommand)]
-enum Hook {
-    /// Claude Code's PreToolUse
-    ClaudeCode,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum ControlName {
-    /// Random files and symbols of the same repository
-    Random,
-}
-
-#[derive(Subcommand)]
-enum ModelCommand {
-    /// Fetch a published pruner from the model hub, and say where it is
-    Pull {
-        /// swe-pruner, or a repository of the hub: owner/name
-        #[arg(value_name = "MODEL")]
-        name: String,
-        /// The hub [default: HF_ENDPOINT, or the public one]
-        #[arg(long, value_name = "URL")]
-        endpoint: Option<String>,
-        /// Where models are kept [default: the hub's own cache, below HF_HOME]
-        #[arg(long, value_name = "DIR")]
-        cache: Option<PathBuf>,
-    },
-}
 
 impl Models {
     /// The published pruner, if one is asked for. A shell's call waits for its weights; a server's calls are answered meanwhile.
@@ -324,9 +100,6 @@ impl Cli {
 
     /// The session that is asked for, and the published pruner in it if there is one.
     fn session(&self, readers: Readers) -> Result<(Session, Option<Arc<SwePruner>>)> {
-        if self.accounts.observe && (readers == Readers::Several || self.ledger(false).is_none()) {
-            return Err(Error::bad_argument("--observe needs a ledger, which is turned off or cannot be kept over HTTP; leave it out."));
-        }
         let options = Options {
             limits: self.limits(),
             shell: readers == Readers::Shell,
@@ -334,6 +107,9 @@ impl Cli {
             observe: self.accounts.observe,
         };
         let session = Session::new(&self.roots(), options)?;
+        if self.accounts.observe && (readers == Readers::Several || self.ledger(false).is_none()) {
+            return Err(Error::bad_argument("--observe needs a ledger, which is turned off or cannot be kept over HTTP; leave it out."));
+        }
         if self.models.model.is_some() && self.models.remote.is_some() {
             return Err(Error::bad_argument("--model and --remote both say what scores lines; give one of them."));
         }
@@ -392,58 +168,15 @@ impl Cli {
     }
 }
 
-#[derive(Args)]
-struct Focus {
-    /// Show only the lines that answer this question; words after it that the code may use help: "Where is the delay capped? (backoff, max)"
-    #[arg(long, alias = "question", value_name = "QUESTION")]
-    focus: Option<String>,
-}
-
-/// What people and agents type from habit, and what a search does anyway.
-#[derive(Args)]
-struct Habits {
-    #[arg(short = 'n', long = "line-number", hide = true)]
-    _line_number: bool,
-    #[arg(short = 'r', long = "recursive", short_alias = 'R', hide = true)]
-    _recursive: bool,
-    #[arg(short = 'E', long = "extended-regexp", hide = true)]
-    _extended_regexp: bool,
-}
-
-/// Reads the command line, also `head -20`.
-pub fn parse() -> Cli {
-    let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    let is_head = arguments.get(1).is_some_and(|command| command == "head");
-    let count = |argument: &OsString| argument.to_str()?.strip_prefix('-')?.parse::<usize>().ok();
-    for argument in arguments.iter_mut().skip(2).filter(|_| is_head) {
-        if let Some(count) = count(argument) {
-            *argument = format!("-n{count}").into();
-        }
-    }
-    Cli::parse_from(arguments)
-}
-
-fn at_least(least: usize, text: &str) -> std::result::Result<usize, String> {
-    text.parse().ok().filter(|number| *number >= least).ok_or_else(|| format!("give a number of at least {least}"))
-}
-
-fn lines(text: &str) -> std::result::Result<(usize, Option<usize>), String> {
-    let number = |part: &str| part.parse::<usize>().map_err(|_| "give a range such as 12-40, 12- or 12".to_owned());
-    match text.split_once('-') {
-        None => number(text).map(|line| (line, Some(line))),
-        Some((from, "")) => Ok((number(from)?, None)),
-        Some((from, to)) => Ok((number(from)?, Some(number(to)?))),
-    }
-}
-
 /// Runs a command line to its exit status.
 pub fn run(cli: Cli) -> ExitCode {
     let filter = tracing_subscriber::EnvFilter::try_from_env("CODESKIM_LOG").unwrap_or_else(|_| "warn".into());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
     let note = cli.note();
+    let is_report = matches!(cli.command, Some(Command::Doctor)); // what it finds wrong is its result
     match execute(cli) {
         Ok(output) => {
-            let status = print(&output);
+            let status = if output.found || is_report { print(&output) } else { say(&output) };
             if let Some((ledger, tool, question)) = note {
                 ledger.call(tool, question.as_deref(), &output);
                 ledger.close();
@@ -455,14 +188,17 @@ pub fn run(cli: Cli) -> ExitCode {
 }
 
 fn print(output: &Output) -> ExitCode {
-    if !output.found {
-        let _ = io::stderr().lock().write_all(output.text.as_bytes());
-        return ExitCode::from(NOTHING_FOUND);
-    }
     match io::stdout().lock().write_all(output.text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => fail(&format!("The result could not be written: {error}.")),
-        _ => ExitCode::SUCCESS,
+        _ if output.found => ExitCode::SUCCESS,
+        _ => ExitCode::from(NOTHING_FOUND),
     }
+}
+
+/// Says that nothing was found, which is no result.
+fn say(output: &Output) -> ExitCode {
+    let _ = io::stderr().lock().write_all(output.text.as_bytes());
+    ExitCode::from(NOTHING_FOUND)
 }
 
 fn fail(message: &str) -> ExitCode {
@@ -491,7 +227,7 @@ fn execute(mut cli: Cli) -> Result<Output> {
             cli.accounts.observe = false;
             setup::doctor(cli.session(Readers::Shell).map(|(session, _)| session), &cli.roots())
         }
-        Command::Stats { days, json } => show_stats(days, json),
+        Command::Stats { days, json } => stats::show(days, json),
         Command::Hook(Hook::ClaudeCode) => {
             let event = io::read_to_string(io::stdin().lock()).unwrap_or_default();
             let memory = dirs::state_dir().or_else(dirs::data_local_dir).map(|state| state.join("codeskim/hook"));
@@ -551,20 +287,6 @@ fn call(command: Command, session: &Session) -> Result<Output> {
         }
         _ => unreachable!("the other commands call no tool"),
     }
-}
-
-/// What was saved, as text or JSON.
-fn show_stats(days: Option<u64>, json: bool) -> Result<Output> {
-    let place = ledger::place().ok_or_else(|| Error::bad_argument("The ledger is turned off by CODESKIM_LEDGER, or HOME is not set."))?;
-    let shown = place.display().to_string();
-    let entries = ledger::read(&place).map_err(|source| Error::Unreadable { path: quote(&shown), source })?;
-    let stats = ledger::stats::stats(&entries, days);
-    Ok(Output::new(match (json, entries.is_empty(), stats.days.is_empty()) {
-        (true, ..) => serde_json::to_string_pretty(&stats).expect("figures are JSON") + "\n",
-        (false, true, _) => format!("Nothing is in the ledger yet; it will be {shown}.\n"),
-        (false, false, true) => format!("Nothing in {shown} is of these days.\n"),
-        (false, false, false) => ledger::report::render(&stats),
-    }))
 }
 
 /// A file that is named on the command line, wherever it is; - is standard input.

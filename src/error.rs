@@ -86,6 +86,9 @@ pub enum Error {
     /// An argument that cannot be right whatever the file.
     #[error("{0}")]
     BadArgument(String),
+    /// Something else than the files and the arguments did not do what it should: the network, a write, a server, a skimmer.
+    #[error("{0}")]
+    Failed(String),
     /// The caller withdrew the call.
     #[error("The call was cancelled.")]
     Cancelled,
@@ -98,6 +101,11 @@ impl Error {
     /// A [`Error::BadArgument`] from its sentence.
     pub fn bad_argument(message: impl Into<String>) -> Self {
         Self::BadArgument(message.into())
+    }
+
+    /// A [`Error::Failed`] from its sentence.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::Failed(message.into())
     }
 }
 

@@ -5,7 +5,7 @@
 //! comes before an edit. Whatever goes wrong, the call goes on.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Read as _, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// What was stopped is forgotten after this.
 const FORGOTTEN: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Bytes of a session's record that are searched, from its end.
-const RECORD: usize = 4_000_000;
+const RECORD: u64 = 4_000_000;
 
 /// What Claude Code says before it uses a tool.
 #[derive(Deserialize)]
@@ -124,11 +124,21 @@ fn large_output(event: &Event) -> Option<(String, String)> {
 
 /// Whether codeskim has read the file in this session.
 fn was_shown(event: &Event, shown: &str) -> bool {
-    let record = event.transcript_path.as_ref().and_then(|path| fs::read(path).ok()).unwrap_or_default();
-    let called = [format!("\"{shown}\""), format!("/{shown}\"")];
-    String::from_utf8_lossy(&record[record.len().saturating_sub(RECORD)..])
+    let record = event.transcript_path.as_ref().and_then(|path| end_of(path).ok()).unwrap_or_default();
+    let called = [shown.to_owned(), event.cwd.join(shown).display().to_string()].map(|path| json!(path).to_string());
+    String::from_utf8_lossy(&record)
         .lines()
         .any(|line| line.contains("mcp__codeskim__read_file") && called.iter().any(|path| line.contains(path)))
+}
+
+/// The last [`RECORD`] bytes of a file.
+fn end_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = fs::File::open(path)?;
+    let bytes = file.metadata()?.len();
+    file.seek(SeekFrom::Start(bytes.saturating_sub(RECORD)))?;
+    let mut end = Vec::new();
+    file.take(RECORD).read_to_end(&mut end)?;
+    Ok(end)
 }
 
 /// Notes what is stopped; nothing if it was before, or cannot be noted.

@@ -88,7 +88,7 @@ fn patiently<T>(get: impl Fn() -> std::result::Result<T, ApiError>) -> std::resu
 }
 
 fn failed(repository: &str, problem: &str) -> Error {
-    Error::bad_argument(format!(
+    Error::failed(format!(
         "{} could not be fetched: {}; fetched by other means, its {} in one directory will do, given as --model DIR.",
         quote(repository),
         shorten(problem),

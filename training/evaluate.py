@@ -103,7 +103,7 @@ def auc(positive, negative):
 
 
 def report(scored, thresholds=np.arange(0.05, 0.95, 0.05)):
-    """A dict of figures. Micro line F1 over all answerable questions, as in the prototype's table."""
+    """A dict of figures. Micro line F1 over all answerable questions."""
     answerable = [s for s in scored if s[1] != "absent"]
     best = best_threshold(scored, thresholds=thresholds)
     groups = collections.defaultdict(list)

@@ -14,7 +14,8 @@ use codeskim::skim::bm25::Bm25;
 use codeskim::skim::embedded::Embedded;
 use codeskim::tools::{Call, Options, Output, Session, repo_map};
 
-use super::{Models, read_text};
+use super::arguments::Models;
+use super::read_text;
 
 /// What is measured.
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -96,7 +97,7 @@ struct Task {
 
 /// The figures of the maps of many tasks, one a row; those that cannot be mapped have a reason instead.
 pub fn maps(tasks: &Path, max_tokens: usize, prefix: Option<String>, limits: &Limits) -> Result<String> {
-    let failed = |error: &dyn std::fmt::Display| Error::bad_argument(format!("The report could not be written: {error}."));
+    let failed = |error: &dyn std::fmt::Display| Error::failed(format!("The report could not be written: {error}."));
     let mut table = csv::Writer::from_writer(Vec::new());
     let columns = ["repository", "roots", "missing", "files", "symbols", "shown", "tokens", "milliseconds", "problem"];
     table.write_record(columns).map_err(|error| failed(&error))?;

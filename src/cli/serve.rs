@@ -18,7 +18,7 @@ const LAST_CALLS: Duration = Duration::from_millis(500);
 /// Serves one client on stdin and stdout until it hangs up.
 pub fn stdio(session: Session, ledger: Option<Ledger>) -> Result<Output> {
     let ledger = ledger.map(Arc::new);
-    let served = until_the_end(|| async { Server::new(session).with_ledger(ledger.clone()).serve_stdio().await });
+    let served = until_the_end(|| async { Server::new(session).with_ledger(ledger.clone()).serve_stdio().await.map_err(not_served) });
     if let Some(ledger) = ledger {
         ledger.close();
     }
@@ -37,8 +37,10 @@ pub fn over_http(session: Session, pruner: Pruner, address: SocketAddr) -> Resul
         return Err(Error::bad_argument(message));
     }
     until_the_end(|| async move {
-        let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| format!("{address} cannot be served ({error})"))?;
-        let bound = listener.local_addr().map_err(|error| error.to_string())?;
+        let taken =
+            |error: io::Error| Error::failed(format!("{address} cannot be served ({error}); give another port, or 0 for a free one."));
+        let listener = tokio::net::TcpListener::bind(address).await.map_err(taken)?;
+        let bound = listener.local_addr().map_err(taken)?;
         let _ = writeln!(io::stderr().lock(), "codeskim: serving MCP at http://{bound}/mcp and http://{bound}/prune");
         let stop = CancellationToken::new();
         let told = stop.clone();
@@ -46,7 +48,7 @@ pub fn over_http(session: Session, pruner: Pruner, address: SocketAddr) -> Resul
             told_to_stop().await;
             told.cancel();
         });
-        http::serve(Server::new(session), pruner, listener, token, stop).await.map_err(|error| error.to_string())
+        http::serve(Server::new(session), pruner, listener, token, stop).await.map_err(not_served)
     })
 }
 
@@ -65,10 +67,13 @@ async fn told_to_stop() {
     let _ = tokio::signal::ctrl_c().await;
 }
 
-fn until_the_end<F: Future<Output = std::result::Result<(), String>>>(serving: impl FnOnce() -> F) -> Result<Output> {
-    let failed = |error: String| Error::bad_argument(format!("The MCP session could not be served: {error}."));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| failed(error.to_string()))?;
-    let served = runtime.block_on(serving()).map_err(failed);
+fn not_served(error: impl std::fmt::Display) -> Error {
+    Error::failed(format!("The MCP session could not be served: {error}."))
+}
+
+fn until_the_end<F: Future<Output = Result<()>>>(serving: impl FnOnce() -> F) -> Result<Output> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(not_served)?;
+    let served = runtime.block_on(serving());
     runtime.shutdown_timeout(LAST_CALLS); // the clients are gone: nobody waits for what is still running
     served?;
     Ok(Output::new(""))

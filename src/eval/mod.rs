@@ -124,7 +124,7 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
 
     let began = Instant::now();
     let scores = skim_safely(skimmer, material.lines(), question.as_str(), &cancel)
-        .map_err(|error| Error::bad_argument(format!("The skimmer failed: {error}.")))?;
+        .map_err(|error| Error::failed(format!("The skimmer failed: {error}.")))?;
     let milliseconds = began.elapsed().as_secs_f64() * 1000.0;
 
     let labels = labels(record, material.lines());

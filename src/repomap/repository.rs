@@ -148,21 +148,23 @@ impl<'a> Repository<'a> {
 
     /// All files in known languages, in order; .gitignore and its kin respected.
     pub fn all(&self) -> &[String] {
-        self.all.get_or_init(|| {
-            let found = Mutex::new(Vec::new());
-            let visit = |place: Location| {
-                let path = place.path();
-                if Language::of(&path).is_some() {
-                    lock(&found).push(path);
-                }
-            };
-            // Without a glob there is nothing to refuse.
-            let _ = self.workspace.walk(&self.base, &[], self.cancel, visit);
-            let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-            found.sort_unstable();
-            found
-        })
+        self.all.get_or_init(|| source_files(self.workspace, &self.base, self.cancel).iter().map(Location::path).collect())
     }
+}
+
+/// The files beneath a directory in languages that are known, in order of path; .gitignore and its kin respected.
+pub fn source_files(workspace: &Workspace, directory: &Location, cancel: &CancellationToken) -> Vec<Location> {
+    let found = Mutex::new(Vec::new());
+    let visit = |file: Location| {
+        if Language::of(&file.path()).is_some() {
+            lock(&found).push(file);
+        }
+    };
+    // Without a glob there is nothing to refuse.
+    let _ = workspace.walk(directory, &[], cancel, visit);
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_by_cached_key(Location::path);
+    found
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -32,7 +32,7 @@ pub fn with(text: &str, format: Format, entry: &Entry) -> Result<String, String>
             }
             Ok(ended(root.to_string()))
         }
-        Format::Toml(table) => {
+        Format::Toml(table) => with_line_ends_of(text, |text| {
             let mut document = toml(text)?;
             let servers = document.entry(table).or_insert_with(|| Item::Table(implicit()));
             let servers = servers.as_table_like_mut().ok_or_else(|| format!("{table} is no table"))?;
@@ -47,8 +47,8 @@ pub fn with(text: &str, format: Format, entry: &Entry) -> Result<String, String>
                 own.insert(name, new);
             }
             Ok(ended(document.to_string()))
-        }
-        Format::Yaml(key) => yaml::with(text, key, entry),
+        }),
+        Format::Yaml(key) => with_line_ends_of(text, |text| yaml::with(text, key, entry)),
     }
 }
 
@@ -64,14 +64,14 @@ pub fn without(text: &str, format: Format) -> Result<String, String> {
             own.into_iter().for_each(|own| own.remove());
             Ok(root.to_string())
         }
-        Format::Toml(table) => {
+        Format::Toml(table) => with_line_ends_of(text, |text| {
             let mut document = toml(text)?;
             if let Some(servers) = document.get_mut(table).and_then(Item::as_table_like_mut) {
                 servers.remove(NAME);
             }
             Ok(document.to_string())
-        }
-        Format::Yaml(key) => yaml::without(text, key),
+        }),
+        Format::Yaml(key) => with_line_ends_of(text, |text| yaml::without(text, key)),
     }
 }
 
@@ -135,10 +135,14 @@ fn own_hooks(entries: &CstArray) -> impl Iterator<Item = (CstArray, CstNode)> {
     let lists = entries.elements().into_iter().filter_map(|entry| entry.as_object()?.array_value("hooks"));
     lists.flat_map(|hooks| hooks.elements().into_iter().map(move |hook| (hooks.clone(), hook))).filter(|(_, hook)| {
         let command = hook.to_serde_value().and_then(|hook| hook["command"].as_str().map(str::to_owned));
-        command.is_some_and(|command| {
-            command.strip_suffix(HOOK).is_some_and(|program| program.ends_with("' ") || program.ends_with("codeskim "))
-        })
+        command.is_some_and(|command| starts_codeskim(&command))
     })
+}
+
+/// Whether the command of a hook is codeskim's, wherever the program is.
+fn starts_codeskim(command: &str) -> bool {
+    let Some(program) = command.strip_suffix(HOOK) else { return false };
+    program.trim_end().trim_matches(['\'', '"']).rsplit(['/', '\\', ' ']).next().is_some_and(|name| name.starts_with(NAME))
 }
 
 /// Takes them out, and the entries that are empty then.
@@ -194,6 +198,12 @@ fn implicit() -> Table {
     table
 }
 
+/// An edit of a text whose lines may end in `\r\n`, by an editor that writes `\n`.
+fn with_line_ends_of(text: &str, edit: impl Fn(&str) -> Result<String, String>) -> Result<String, String> {
+    if text.contains("\r\n") { Ok(edit(&text.replace("\r\n", "\n"))?.replace('\n', "\r\n")) } else { edit(text) }
+}
+
 fn ended(text: String) -> String {
-    if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" }
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    if text.is_empty() || text.ends_with('\n') { text } else { text + end }
 }

@@ -6,9 +6,12 @@ pub mod clients;
 pub mod edit;
 mod yaml;
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use tempfile::NamedTempFile;
 
 use self::clients::{Client, Launch};
 use crate::error::{Error, Result, quote};
@@ -112,12 +115,12 @@ impl Change {
     pub fn write(&self) -> Result<Option<PathBuf>> {
         if read(&self.path)? != self.before {
             let name = quote(&self.path.display().to_string());
-            return Err(Error::bad_argument(format!("{name} was changed by another program just now; set up again.")));
+            return Err(Error::failed(format!("{name} was changed by another program just now; set up again.")));
         }
         // A link to a file elsewhere stays one.
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         self.replace(&path).map_err(|error| {
-            Error::bad_argument(format!("{} could not be written ({error}); it is as it was.", quote(&path.display().to_string())))
+            Error::failed(format!("{} could not be written ({error}); it is as it was.", quote(&path.display().to_string())))
         })
     }
 
@@ -125,20 +128,40 @@ impl Change {
         let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
         std::fs::create_dir_all(directory)?;
         let mut backup = None;
-        let new = tempfile::NamedTempFile::new_in(directory)?;
+        let new = new_file(directory)?;
         std::fs::write(new.path(), &self.after)?;
         if self.before.is_some() {
             let permissions = std::fs::metadata(path)?.permissions();
             if permissions.readonly() {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
             }
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-            let kept = path.with_file_name(format!("{}.{now}.bak", path.file_name().unwrap_or_default().to_string_lossy()));
-            std::fs::copy(path, &kept)?;
+            backup = Some(kept(path)?);
             std::fs::set_permissions(new.path(), permissions)?;
-            backup = Some(kept);
         }
         new.persist(path)?;
         Ok(backup)
     }
+}
+
+/// A copy of the file beside it, under a name that no earlier copy has.
+fn kept(path: &Path) -> io::Result<PathBuf> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let name = format!("{}.{now}", path.file_name().unwrap_or_default().to_string_lossy());
+    let names = std::iter::once(format!("{name}.bak")).chain((2..).map(|count| format!("{name}-{count}.bak")));
+    for copy in names.map(|name| path.with_file_name(name)) {
+        match File::create_new(&copy) {
+            Ok(_) => return std::fs::copy(path, &copy).map(|_| copy),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    unreachable!("there is always another number")
+}
+
+/// A file that is to become a configuration: others may read it as they may read any new file.
+fn new_file(directory: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less what the user's umask takes away
+    builder.tempfile_in(directory)
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use super::clients::Value;
 use super::edit::{Entry, NAME};
 
-/// The text with the entry as an item of the list `key`, named codeskim.
+/// The text with the entry as an item of the list `key`, named codeskim. Properties that an earlier entry has beside these are kept.
 ///
 /// # Errors
 /// Text that is no YAML, or whose list is written in a way that is not understood.
@@ -20,18 +20,17 @@ pub fn with(text: &str, key: &str, entry: &Entry) -> Result<String, String> {
             lines.push(format!("{key}:"));
             lines.extend(indented(2));
         }
-        Some(List { head, items }) => {
-            let own = items.iter().find(|item| item.name.as_deref() == Some(NAME));
-            let (place, by) = match (own, items.last()) {
-                (Some(own), _) => (own.from..own.to, own.indent),
-                (None, Some(last)) => (last.to..last.to, last.indent),
-                (None, None) => (head + 1..head + 1, 2),
-            };
-            if items.is_empty() {
-                lines[head] = format!("{key}:");
+        Some(List { head, items }) => match (items.iter().find(|item| item.name.as_deref() == Some(NAME)), items.last()) {
+            (Some(own), _) => {
+                let updated = updated(&lines[own.from..own.to], entry);
+                lines.splice(own.from..own.to, updated);
             }
-            lines.splice(place, indented(by));
-        }
+            (None, Some(last)) => drop(lines.splice(last.to..last.to, indented(last.indent))),
+            (None, None) => {
+                lines[head] = format!("{key}:");
+                lines.splice(head + 1..head + 1, indented(2));
+            }
+        },
     }
     checked(text, lines, key, Some(entry))
 }
@@ -98,6 +97,28 @@ fn find(lines: &[String], key: &str) -> Option<List> {
     Some(List { head, items })
 }
 
+/// The lines of an item with these properties in place of those it has of the same names; what else it has stays.
+fn updated(item: &[String], entry: &Entry) -> Vec<String> {
+    let column = item[0].len() - item[0].trim_start().trim_start_matches('-').trim_start().len();
+    // The item's own line like the others: its dash comes back at the end.
+    let mut lines: Vec<String> = item.to_vec();
+    lines[0].replace_range(..column, &" ".repeat(column));
+    let belongs = |line: &String| {
+        let indent = line.len() - line.trim_start().len();
+        indent > column || indent == column && line[column..].starts_with("- ")
+    };
+    for (name, value) in entry {
+        let is_it =
+            |line: &String| line.get(column..).is_some_and(|rest| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')));
+        let from = lines.iter().position(is_it).unwrap_or(lines.len());
+        let to = from + 1 + lines.iter().skip(from + 1).take_while(|line| belongs(line)).count();
+        let new = property(name, value).into_iter().map(|line| format!("{}{}", " ".repeat(column), &line[2..]));
+        lines.splice(from..to.min(lines.len()), new);
+    }
+    lines[0].replace_range(..column, &item[0][..column]);
+    lines
+}
+
 /// A property of an item, on lines of its own.
 fn property(name: &str, value: &Value) -> Vec<String> {
     match value {
@@ -130,17 +151,19 @@ fn checked(old: &str, lines: Vec<String>, key: &str, entry: Option<&Entry>) -> R
     };
     let is_list = before.get(key).is_none_or(|items| items.is_array() || items.is_null());
     let after = parse(&new).unwrap_or_default();
+    let own = |all: &Json| all.get(key).and_then(Json::as_array).and_then(|items| items.iter().find(|item| item["name"] == NAME)).cloned();
     let wanted = entry.map(|entry| {
-        let text = |value: &Value| match value {
-            Value::Text(text) => json!(text),
-            Value::List(texts) => json!(texts),
-            Value::Flag(flag) => json!(flag),
-        };
-        let properties = entry.iter().map(|(name, value)| ((*name).to_owned(), text(value)));
-        Json::Object(std::iter::once(("name".to_owned(), json!(NAME))).chain(properties).collect())
+        let mut wanted = own(&before).unwrap_or_else(|| json!({ "name": NAME }));
+        for (name, value) in entry {
+            wanted[*name] = match value {
+                Value::Text(text) => json!(text),
+                Value::List(texts) => json!(texts),
+                Value::Flag(flag) => json!(flag),
+            };
+        }
+        wanted
     });
-    let own = after.get(key).and_then(Json::as_array).and_then(|items| items.iter().find(|item| item["name"] == NAME)).cloned();
-    if is_list && own == wanted && others(before) == others(after) {
+    if is_list && own(&after) == wanted && others(before) == others(after) {
         Ok(new)
     } else {
         Err(format!("its {key} are written in a way that is not understood"))

@@ -207,7 +207,7 @@ impl<'a> Search<'a> {
 
     /// The matches in one file, keeping `room` characters of them.
     fn one_file(&self, open: OpenFile, room: usize) -> io::Result<FileMatches> {
-        let OpenFile { mut file, shown, .. } = open;
+        let OpenFile { mut file, shown, bytes } = open;
         let found = self.decoded(&file, &shown, room, None)?;
         if !found.binary || found.matches > 0 {
             return Ok(found);
@@ -216,7 +216,7 @@ impl<'a> Search<'a> {
         let mut head = [0; SAMPLE];
         file.seek(SeekFrom::Start(0))?;
         let length = file.read(&mut head)?;
-        let Some(encoding) = unmarked_utf16(&head[..length]) else { return Ok(found) };
+        let Some(encoding) = unmarked_utf16(&head[..length], bytes) else { return Ok(found) };
         file.seek(SeekFrom::Start(0))?;
         self.decoded(&file, &shown, room, Encoding::new(encoding.name()).ok())
     }

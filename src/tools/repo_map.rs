@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::sync::Mutex;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,8 +9,7 @@ use serde::Deserialize;
 use super::{Call, Output, Session, lenient_number, question};
 use crate::error::{Error, Result, counted, quote, shorten};
 use crate::prune::FocusQuestion;
-use crate::prune::language::Language;
-use crate::repomap::repository::{Repository, Skipped, join};
+use crate::repomap::repository::{Repository, Skipped, join, source_files};
 use crate::repomap::{self, Closure, Entry, LEAST_TOKENS, Map, Options, TOKENS, control, task};
 use crate::skim::{SkimError, best_first, skim_safely};
 use crate::workspace::{Location, Workspace};
@@ -148,7 +146,7 @@ fn start(session: &Session, request: &Request, call: &Call<'_>) -> Result<Start>
         let found = workspace.locate(Some(root))?;
         match found.iter().find(|place| workspace.is_file(place)) {
             Some(file) => places.push(file.clone()),
-            None => places.extend(source_files(workspace, root, &found, call)?),
+            None => places.extend(beneath(workspace, root, &found, call)?),
         }
     }
     if let Some(text) = text {
@@ -197,23 +195,12 @@ fn start(session: &Session, request: &Request, call: &Call<'_>) -> Result<Start>
     Ok(Start { roots, first, known, missing, elsewhere })
 }
 
-/// The files beneath some directories in the languages that are known, in order of path; `name` is what they were asked for by.
-fn source_files(workspace: &Workspace, name: &str, directories: &[Location], call: &Call<'_>) -> Result<Vec<Location>> {
-    let found = Mutex::new(Vec::new());
-    for directory in directories {
-        workspace.walk(directory, &[], &call.cancel, |file| {
-            if Language::of(&file.path()).is_some() {
-                found.lock().expect("no visitor panics").push(file);
-            }
-        })?;
-    }
-    let mut found = found.into_inner().expect("no visitor panics");
+/// The source files beneath some directories; `name` is what they were asked for by.
+fn beneath(workspace: &Workspace, name: &str, directories: &[Location], call: &Call<'_>) -> Result<Vec<Location>> {
+    let found: Vec<Location> = directories.iter().flat_map(|directory| source_files(workspace, directory, &call.cancel)).collect();
     match found.len() {
         0 => Err(Error::bad_argument(format!("{} is no source file and has none in it; name files to start from.", quote(name)))),
-        1..=MOST_ROOTS => {
-            found.sort_by_key(Location::path);
-            Ok(found)
-        }
+        1..=MOST_ROOTS => Ok(found),
         many => Err(Error::bad_argument(format!(
             "{} has {many} source files, and a map starts from {MOST_ROOTS} at most; name a smaller directory or files.",
             quote(name)

@@ -129,14 +129,7 @@ impl Workspace {
         let fail = |error: io::Error| self.classify(&shown, error);
         let mut options = OpenOptions::new();
         options.read(true).nonblock(true); // opening a FIFO must not wait for its writer
-        let file = match root.dir.open_with(&location.relative, &options) {
-            // A link with an absolute target is refused beneath a handle, even when it points into the root.
-            Err(error) if is_escape(&error) => {
-                let resolved = root.resolve(&location.relative).ok_or(error).map_err(fail)?;
-                root.dir.open_with(resolved, &options).map_err(fail)?
-            }
-            other => other.map_err(fail)?,
-        };
+        let file = root.through_links(&location.relative, |dir, path| dir.open_with(path, &options)).map_err(fail)?;
         let metadata = file.metadata().map_err(fail)?;
         if metadata.is_dir() {
             return Err(self.is_directory(quote(&shown), location));
@@ -160,12 +153,9 @@ impl Workspace {
                 found.push(location);
                 continue;
             }
-            match root.dir.metadata(&location.relative) {
-                Ok(_) => found.push(location),
-                Err(error) if is_escape(&error) => match root.resolve(&location.relative) {
-                    Some(relative) => found.push(Location { relative, ..location }),
-                    None => outside = true,
-                },
+            match root.through_links(&location.relative, |dir, path| dir.metadata(path).map(|_| path.to_path_buf())) {
+                Ok(relative) => found.push(Location { relative, ..location }),
+                Err(error) if is_escape(&error) => outside = true,
                 Err(error) if !is_missing(&error) => refused = Some(error),
                 Err(_) => {}
             }
@@ -206,11 +196,7 @@ impl Workspace {
 
     /// Of what is at a place, if that is inside its root, through links as [`Self::open_location`] follows them.
     fn metadata(&self, location: &Location) -> Option<Metadata> {
-        let root = &self.roots[location.root];
-        match root.dir.metadata(&location.relative) {
-            Err(error) if is_escape(&error) => root.dir.metadata(root.resolve(&location.relative)?).ok(),
-            found => found.ok(),
-        }
+        self.roots[location.root].through_links(&location.relative, |dir, path| dir.metadata(path)).ok()
     }
 
     /// The path on the file system; only for listing directories, never for opening a file.
@@ -252,7 +238,7 @@ impl Workspace {
     fn still_there(&self) -> Result<()> {
         match self.roots.iter().find(|root| !root.is_at_its_path()) {
             None => Ok(()),
-            Some(root) => Err(Error::bad_argument(format!(
+            Some(root) => Err(Error::failed(format!(
                 "The root {} has been moved, removed or replaced since codeskim started; start codeskim again.",
                 quote(&root.path.display().to_string())
             ))),
@@ -278,10 +264,9 @@ impl Workspace {
 
     /// What is in a directory but for hidden entries, as many names as fit into [`LISTED`] characters.
     fn entries(&self, location: &Location) -> io::Result<String> {
-        let dir = &self.roots[location.root].dir;
         let inside = if location.relative.as_os_str().is_empty() { Path::new(".") } else { &location.relative };
         let mut names = Vec::new();
-        for entry in dir.read_dir(inside)? {
+        for entry in self.roots[location.root].through_links(inside, |dir, path| dir.read_dir(path))? {
             let entry = entry?;
             let slash = if entry.file_type()?.is_dir() { "/" } else { "" };
             names.push(one_line(&format!("{}{slash}", entry.file_name().display())));
@@ -332,13 +317,22 @@ impl Root {
         same_file::Handle::from_path(&self.path).is_ok_and(|there| there == self.identity)
     }
 
-    /// Where a path leads once all links are followed, if that is beneath this root. Only a name: it is opened beneath the handle again.
-    /// None for one with `..`, which may have led outside and back: whether it did would tell what exists there.
+    /// What `act` does with a path beneath this root. A link with an absolute target is refused beneath a handle, even when it points into the
+    /// root, so that the path is followed by name and tried again.
+    fn through_links<T>(&self, relative: &Path, act: impl Fn(&Dir, &Path) -> io::Result<T>) -> io::Result<T> {
+        match act(&self.dir, relative) {
+            Err(error) if is_escape(&error) => act(&self.dir, &self.resolve(relative).ok_or(error)?),
+            done => done,
+        }
+    }
+
+    /// Where a path leads once all links of its existing part are followed, if that is beneath this root. Only a name: it is opened beneath the
+    /// handle again. None for one with `..`, which may have led outside and back: whether it did would tell what exists there.
     fn resolve(&self, relative: &Path) -> Option<PathBuf> {
         if relative.components().any(|part| part == Component::ParentDir) {
             return None;
         }
-        Some(self.path.join(relative).canonicalize().ok()?.strip_prefix(&self.path).ok()?.to_path_buf())
+        Some(resolve_existing(&self.path.join(relative))?.strip_prefix(&self.path).ok()?.to_path_buf())
     }
 }
 

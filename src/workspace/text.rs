@@ -212,7 +212,7 @@ pub fn decode_anything(bytes: Vec<u8>) -> Text {
 /// # Errors
 /// What is not text, as it came.
 pub fn decode(bytes: Vec<u8>) -> std::result::Result<Text, Vec<u8>> {
-    let utf16 = utf16_mark(&bytes).or_else(|| unmarked_utf16(&bytes));
+    let utf16 = utf16_mark(&bytes).or_else(|| unmarked_utf16(&bytes, bytes.len() as u64));
     if let Some(encoding) = utf16 {
         let (content, failed) = encoding.decode_with_bom_removal(&bytes);
         if !failed {
@@ -237,10 +237,10 @@ pub fn decode(bytes: Vec<u8>) -> std::result::Result<Text, Vec<u8>> {
     }
 }
 
-/// Mostly-ASCII UTF-16 without a byte order mark: every other byte is zero.
-pub fn unmarked_utf16(bytes: &[u8]) -> Option<&'static encoding_rs::Encoding> {
-    let sample = &bytes[..bytes.len().min(SAMPLE) & !1];
-    if sample.len() < 4 || bytes.len() % 2 == 1 {
+/// Mostly-ASCII UTF-16 without a byte order mark: every other byte is zero. `head` is the beginning of a file of so many bytes.
+pub fn unmarked_utf16(head: &[u8], bytes: u64) -> Option<&'static encoding_rs::Encoding> {
+    let sample = &head[..head.len().min(SAMPLE) & !1];
+    if sample.len() < 4 || bytes % 2 == 1 {
         return None;
     }
     let zeros = |offset: usize| sample.iter().skip(offset).step_by(2).filter(|byte| **byte == 0).count();

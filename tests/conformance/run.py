@@ -36,7 +36,10 @@ def main():
     with said.open("w") as log:
         server = subprocess.Popen([options.codeskim, "--root", str(REPOSITORY), "serve", "--http", "0"], stderr=log)
     try:
+        patience = time.monotonic() + 30
         while not (url := re.search(r"http://\S+/mcp", said.read_text())):
+            if server.poll() is not None or time.monotonic() > patience:
+                sys.exit(f"the server did not start: {said.read_text()}")
             time.sleep(0.05)
         url = url[0]
         failed = False

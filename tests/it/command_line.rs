@@ -73,6 +73,7 @@ fn what_people_type_from_habit_is_understood() {
     same(&["grep", "-rn", "use std", "src/eval"], &["grep", "use std", "src/eval"]);
     same(&["head", "-3", "Cargo.toml"], &["head", "-n", "3", "Cargo.toml"]);
     same(&["read", "Cargo.toml", "--question", QUESTION], &["read", "Cargo.toml", "--focus", QUESTION]);
+    same(&["--root", ".", "head", "-3", "Cargo.toml"], &["head", "-n", "3", "Cargo.toml"]);
     assert_eq!(codeskim(here, &["head", "-3", "Cargo.toml"]).stdout.lines().count(), 3);
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::common::{BINARY, REPOSITORY};
 
-const LARGE: &str = "src/cli.rs";
+const LARGE: &str = "src/prune/matches.rs";
 
 /// What the hook says to an event; nothing lets the call go on.
 fn hook(memory: &Path, event: &str) -> String {
@@ -42,7 +42,10 @@ fn a_large_read_is_answered_once() {
     let said = &answer["hookSpecificOutput"];
     assert_eq!((&said["hookEventName"], &said["permissionDecision"]), (&json!("PreToolUse"), &json!("deny")));
     let reason = said["permissionDecisionReason"].as_str().expect("a reason");
-    assert!(reason.starts_with("src/cli.rs has ") && reason.contains("mcp__codeskim__read_file with a context_focus_question"), "{reason}");
+    assert!(
+        reason.starts_with("src/prune/matches.rs has ") && reason.contains("mcp__codeskim__read_file with a context_focus_question"),
+        "{reason}"
+    );
     assert_eq!(hook(memory.path(), &read), "", "the second try goes through");
     let other = read.replace("8c1f", "9d2e");
     assert_ne!(hook(memory.path(), &other), "", "another session knows nothing of it");
@@ -69,12 +72,16 @@ fn a_search_that_prints_much_is_answered_once() {
 fn nothing_else_is_stopped() {
     let memory = tempfile::tempdir().expect("a directory");
     let record = memory.path().join("record.jsonl");
-    std::fs::write(&record, r#"{"type":"tool_use","name":"mcp__codeskim__read_file","input":{"path":"src/cli.rs"}}"#).expect("written");
+    std::fs::write(&record, r#"{"type":"tool_use","name":"mcp__codeskim__read_file","input":{"path":"src/prune/matches.rs"}}"#)
+        .expect("written");
     let namesake = memory.path().join("namesake.jsonl");
-    std::fs::write(&namesake, r#"{"type":"tool_use","name":"mcp__codeskim__read_file","input":{"path":"other/cli.rs"}}"#).expect("written");
-    let mut other = event("Read", &json!({ "file_path": whole_path(LARGE) }));
-    (other["transcript_path"], other["session_id"]) = (json!(namesake), json!("77aa"));
-    assert_ne!(hook(memory.path(), &other.to_string()), "", "it was another file that was shown");
+    for (i, path) in ["other/matches.rs", "other/src/prune/matches.rs"].into_iter().enumerate() {
+        let call = json!({ "type": "tool_use", "name": "mcp__codeskim__read_file", "input": { "path": path } });
+        std::fs::write(&namesake, call.to_string()).expect("written");
+        let mut other = event("Read", &json!({ "file_path": whole_path(LARGE) }));
+        (other["transcript_path"], other["session_id"]) = (json!(namesake), json!(format!("77a{i}")));
+        assert_ne!(hook(memory.path(), &other.to_string()), "", "it was another file that was shown");
+    }
     let mut shown = event("Read", &json!({ "file_path": whole_path(LARGE) }));
     shown["transcript_path"] = json!(record);
     for event in [

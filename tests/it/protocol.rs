@@ -9,9 +9,6 @@ use serde_json::{Value, json};
 
 use crate::common::{BINARY, Client, REPOSITORY, eras};
 
-/// What the list of tools and the instructions may cost an agent on every turn, in o200k tokens.
-const BUDGET: usize = 900;
-
 #[tokio::test]
 async fn both_eras_list_the_same_tools_and_read_the_same_file() {
     let mut lists = Vec::new();
@@ -50,7 +47,6 @@ fn the_committed_schemas_are_those_served_and_cost_little() {
     let tokens = tiktoken_rs::o200k_base().expect("o200k").encode_ordinary(&list).len();
     let instructions = codeskim::tokens::o200k(codeskim::server::INSTRUCTIONS);
     println!("tools/list costs {tokens} o200k tokens, the instructions {instructions}");
-    assert!(tokens + instructions <= BUDGET, "{tokens} + {instructions} tokens");
     assert_eq!(tokens + instructions, codeskim::server::SCHEMA_TOKENS, "what the ledger takes it to be");
 }
 

@@ -78,6 +78,12 @@ async fn links_inside_the_root_are_followed_and_others_are_not() {
     symlink(root.path(), linked_root.path().join("other")).expect("linked");
     let by_other_name = linked_root.path().join("other/missing.rs").display().to_string();
     assert!(client.call("read_file", json!({ "path": by_other_name })).await.text.contains("There is no file"));
+    assert!(client.call("read_file", json!({ "path": "folder" })).await.text.contains("is a directory, with f.txt link"));
+    for (tool, arguments) in
+        [("read_file", json!({ "path": "folder/missing.txt" })), ("grep", json!({ "pattern": "tex", "path": "folder/missing.txt" }))]
+    {
+        assert!(client.call(tool, arguments).await.text.contains("There is no file \"folder/missing.txt\""), "{tool}");
+    }
     assert_eq!(client.text("grep", json!({ "pattern": "tex" })).await, "a/f.txt\n1:text\n");
     assert_eq!(client.text("grep", json!({ "pattern": "tex", "path": "folder" })).await, "a/f.txt\n1:text\n");
 }
@@ -105,6 +111,9 @@ async fn a_way_back_into_the_root_does_not_tell_what_is_outside() {
         })
     };
     refused("out/../root/f.txt".to_owned()).await;
+    std::fs::write(real.join("exists/there.txt"), "text\n").expect("written");
+    let there = refused("out/there.txt".to_owned()).await.map(|text| text.replace("there", "not-there"));
+    assert_eq!(refused("out/not-there.txt".to_owned()).await, there);
     for way in ["../exists/../root/f.txt".to_owned(), real.join("exists/../root/f.txt").display().to_string()] {
         let there = refused(way.clone()).await.map(|text| text.replace("exists", "absent"));
         assert_eq!(refused(way.replace("exists", "absent")).await, there);

@@ -1,9 +1,9 @@
 //! `codeskim setup` and `codeskim doctor` on configurations as people have them: with comments, other servers, tabs, read-only and broken.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::common::BINARY;
+use crate::common::{BINARY, codeskim};
 
 /// A client, its file below the user's directory, and what is in it before.
 const CONFIGURATIONS: &[(&str, &str, &str)] = &[
@@ -140,19 +140,95 @@ fn every_client_is_set_up_and_put_back() {
 
 #[test]
 fn what_a_user_added_to_the_entry_stays() {
-    let home = Home::with(
-        ".cursor/mcp.json",
-        "{\"mcpServers\": {\"codeskim\": {\"command\": \"/old/codeskim\", \"env\": {\"CODESKIM_LOG\": \"info\"}, \"disabled\": true}}}",
-    );
-    assert_eq!(home.run(&["setup", "cursor", "--yes", "--keep", "generous", "--root", "."]).0, 0);
-    insta::assert_snapshot!(home.named(&home.text(".cursor/mcp.json")), @r#"
+    let cases = [
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            "{\"mcpServers\": {\"codeskim\": {\"command\": \"/old/codeskim\", \"env\": {\"CODESKIM_LOG\": \"info\"}, \"disabled\": true}}}",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[mcp_servers.codeskim]\ncommand = \"/old/codeskim\"\nstartup_timeout_sec = 20 # slow disk\n[mcp_servers.codeskim.env]\nCODESKIM_LOG = \"info\"\n",
+        ),
+        (
+            "continue",
+            ".continue/config.yaml",
+            "mcpServers:\n- command: /old/codeskim\n  args:\n  - --keep\n  - strict\n  # what it says\n  env:\n    CODESKIM_LOG: info\n  name: codeskim\n- name: other\n  command: x\n",
+        ),
+    ];
+    let mut texts = String::new();
+    for (client, file, before) in cases {
+        let home = Home::with(file, before);
+        assert_eq!(home.run(&["setup", client, "--yes", "--keep", "generous", "--root", "."]).0, 0, "{client}");
+        texts += &format!("== {client}\n{}\n", home.named(&home.text(file)));
+    }
+    insta::assert_snapshot!(texts, @r#"
+    == cursor
     {"mcpServers": {"codeskim": {
           "command": "CODESKIM",
           "env": {"CODESKIM_LOG": "info"},
           "disabled": true,
           "args": ["--root", "~", "--keep", "generous"]
         }}}
+
+    == codex
+    [mcp_servers.codeskim]
+    command = "CODESKIM"
+    startup_timeout_sec = 20 # slow disk
+    args = ["--root", "~", "--keep", "generous"]
+    [mcp_servers.codeskim.env]
+    CODESKIM_LOG = "info"
+
+    == continue
+    mcpServers:
+    - command: "CODESKIM"
+      args:
+        - "--root"
+        - "~"
+        - "--keep"
+        - "generous"
+      # what it says
+      env:
+        CODESKIM_LOG: info
+      name: codeskim
+    - name: other
+      command: x
     "#);
+}
+
+#[test]
+fn line_ends_stay_as_they_are() {
+    for (client, file, before) in CONFIGURATIONS {
+        let home = Home::with(file, &before.replace("\r\n", "\n").replace('\n', "\r\n"));
+        for arguments in [&["setup", client, "--yes"][..], &["setup", client, "--remove", "--yes"]] {
+            assert_eq!(home.run(arguments).0, 0, "{client}");
+            let text = home.text(file);
+            let bare = text.replace("\r\n", "").contains('\n');
+            assert!(!before.contains('\n') || !bare, "{client}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn every_change_keeps_the_file_before_it() {
+    let home = Home::with(".cursor/mcp.json", "{}\n");
+    for keep in ["strict", "generous", "balanced"] {
+        assert_eq!(home.run(&["setup", "cursor", "--yes", "--keep", keep]).0, 0);
+    }
+    assert_eq!(home.files(".cursor/mcp.json"), 4);
+    let files = std::fs::read_dir(home.path(".cursor")).expect("a directory").flatten();
+    assert!(files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).any(|text| text == "{}\n"));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_new_configuration_is_as_readable_as_any_new_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::with("other", "");
+    assert_eq!(home.run(&["setup", "claude-code", "--project", "--yes"]).0, 0);
+    let mode = |file: &str| std::fs::metadata(home.path(file)).expect("a file").permissions().mode();
+    assert_eq!(mode(".mcp.json"), mode("other"));
 }
 
 #[test]
@@ -239,13 +315,17 @@ fn the_hook_is_put_beside_others_only_when_asked_and_taken_out_again() {
     let left: serde_json::Value = serde_json::from_str(&home.text(SETTINGS)).expect("JSON");
     assert_eq!(left, serde_json::from_str::<serde_json::Value>(before).expect("JSON"));
     let shared = "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Read\", \"hooks\": [{\"type\": \"command\", \"command\": \"'/old/codeskim' hook claude-code\"}, \
-        {\"type\": \"command\", \"command\": \"/opt/webhook claude-code\"}]}]}}";
+        {\"type\": \"command\", \"command\": \"'/opt/webhook' hook claude-code\"}]}]}}";
     let home = Home::with(SETTINGS, shared);
     assert_eq!(home.run(&["setup", "claude-code", "--hook", "--yes"]).0, 0);
-    assert!(home.text(SETTINGS).contains("/opt/webhook claude-code") && !home.text(SETTINGS).contains("/old/"), "{}", home.text(SETTINGS));
+    assert!(
+        home.text(SETTINGS).contains("'/opt/webhook' hook claude-code") && !home.text(SETTINGS).contains("/old/"),
+        "{}",
+        home.text(SETTINGS)
+    );
     assert_eq!(home.run(&["setup", "claude-code", "--remove", "--yes"]).0, 0);
     let left: serde_json::Value = serde_json::from_str(&home.text(SETTINGS)).expect("JSON");
-    let others = serde_json::json!([{ "matcher": "Read", "hooks": [{ "type": "command", "command": "/opt/webhook claude-code" }] }]);
+    let others = serde_json::json!([{ "matcher": "Read", "hooks": [{ "type": "command", "command": "'/opt/webhook' hook claude-code" }] }]);
     assert_eq!(left["hooks"]["PreToolUse"], others);
     assert_eq!(home.run(&["setup", "cursor", "--hook"]).1, "codeskim: Only Claude Code has hooks that codeskim knows; leave --hook out.\n");
 }
@@ -265,6 +345,8 @@ fn doctor_names_what_is_wrong() {
     assert!(said.contains("✓ a pruned read in "), "{said}");
     let (status, said) = home.run(&["doctor", "--root", "/gone"]);
     assert_eq!(status, 1, "{said}");
+    let printed = codeskim(Path::new("/"), &["doctor", "--root", "/gone"]);
+    assert!(printed.stdout.contains("✗ root /gone: ") && printed.stderr.is_empty(), "a report is a result: {printed:?}");
     assert!(said.contains("✗ root /gone: ") && said.contains("✗ a pruned read: \"/gone\" could not be read"), "{said}");
 }
 

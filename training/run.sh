@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the shipped weights from nothing. Steps whose output is there are passed over, so that a run that was cut off goes on.
+# Makes the skimmer's weights from nothing, by the recipe of those that ship; what differed in the making of these is in models/embedded/README.md.
+# Steps whose output is there are passed over, so that a run that was cut off goes on.
 #   training/run.sh WORK_DIR
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,30 +14,24 @@ python="$work/venv/bin/python3"
 for stage in "teacher-pretrain --minutes 8" "teacher --minutes 62" "student --minutes 58"; do
     "$python" "$here/train.py" "$work" $stage
 done
-"$python" "$here/train.py" "$work" student --name alone --start "$work/student.pt" --no-teacher --mined 0 --rate 3e-4 --encoder-rate 2e-4 --minutes 76
-"$python" "$here/average.py" "$work/student.pt" "$work/alone.pt" 0.65 "$work/between.pt"
-"$python" "$here/train.py" "$work" student --name regular --start "$work/between.pt" --no-teacher --mined 0 --rate 2e-4 --encoder-rate 1.5e-4 --dropout 0.1 --renamed 0.1 \
-    --average 0.998 --minutes 50
-"$python" "$here/average.py" "$work/between.pt" "$work/regular.pt" 0.65 "$work/between2.pt"
-"$python" "$here/train.py" "$work" student --name lots --start "$work/between2.pt" --no-teacher --mined 0 --rate 2e-4 --encoder-rate 1.5e-4 --dropout 0.1 --renamed 0.1 \
-    --average 0.998 --lot 0.25 --minutes 66
-"$python" "$here/average.py" "$work/between2.pt" "$work/lots.pt" 0.5 "$work/between3.pt"
-"$python" "$here/train.py" "$work" student --name more --start "$work/between3.pt" --no-teacher --mined 0.1 --rate 2e-4 --encoder-rate 1.5e-4 --dropout 0.1 --renamed 0.1 \
-    --average 0.998 --lot 0.4 --document 0.4 --minutes 82
-"$python" "$here/average.py" "$work/between3.pt" "$work/more.pt" 0.6 "$work/between4.pt"
-"$python" "$here/train.py" "$work" student --name further --start "$work/between4.pt" --no-teacher --mined 0.1 --rate 2e-4 --encoder-rate 1.5e-4 --dropout 0.15 --renamed 0.12 \
-    --average 0.998 --lot 0.5 --first 0.3 --document 0.4 --minutes 58
-"$python" "$here/average.py" "$work/between4.pt" "$work/further.pt" 0.6 "$work/between5.pt"
-"$python" "$here/train.py" "$work" student --name whole --start "$work/between5.pt" --no-teacher --mined 0.1 --rate 3e-4 --encoder-rate 2e-4 --dropout 0.1 --renamed 0.12 \
-    --average 0.997 --texts 4 --lot 0.55 --first 0.3 --document 0.4 --minutes 85
-"$python" "$here/average.py" "$work/between5.pt" "$work/whole.pt" 0.7 "$work/between6.pt"
-"$python" "$here/train.py" "$work" student --name read --start "$work/between6.pt" --no-teacher --mined 0.1 --rate 3e-4 --encoder-rate 2e-4 --dropout 0.05 --renamed 0.08 \
-    --average 0.997 --texts 4 --lot 0.55 --first 0.3 --document 0.4 --minutes 80
-"$python" "$here/average.py" "$work/between6.pt" "$work/read.pt" 0.5 "$work/between7.pt"
-"$python" "$here/train.py" "$work" student --name words --start "$work/between7.pt" --no-teacher --mined 0.1 --rate 3e-4 --encoder-rate 2e-4 --dropout 0.05 --renamed 0.08 \
-    --average 0.997 --texts 4 --worded 0.4 --lot 0.5 --first 0.3 --document 0.4 --minutes 52
-"$python" "$here/average.py" "$work/between7.pt" "$work/words.pt" 0.5 "$work/shipped.pt"
-"$python" "$here/refine.py" "$work" "$work/shipped.pt"
-"$python" "$here/export.py" "$work" "$work/shipped.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
+# go_on NAME MINUTES START SHARE FLAGS: trains on from START on labels alone, and leaves START.pt and NAME.pt averaged, so much of it NAME's, as from-NAME.pt
+go_on() {
+    local name=$1 minutes=$2 start=$3 share=$4
+    shift 4
+    "$python" "$here/train.py" "$work" student --name "$name" --start "$work/$start.pt" --no-teacher --minutes "$minutes" "$@"
+    "$python" "$here/average.py" "$work/$start.pt" "$work/$name.pt" "$share" "$work/from-$name.pt"
+}
+slow="--rate 2e-4 --encoder-rate 1.5e-4 --average 0.998"
+fast="--rate 3e-4 --encoder-rate 2e-4 --average 0.997 --texts 4 --mined 0.1 --first 0.3 --document 0.4"
+go_on alone   76 student      0.65 --rate 3e-4 --encoder-rate 2e-4 --mined 0
+go_on regular 50 from-alone   0.65 $slow --mined 0 --dropout 0.1 --renamed 0.1
+go_on lots    66 from-regular 0.5  $slow --mined 0 --dropout 0.1 --renamed 0.1 --lot 0.25
+go_on more    82 from-lots    0.6  $slow --mined 0.1 --dropout 0.1 --renamed 0.1 --lot 0.4 --document 0.4
+go_on further 58 from-more    0.6  $slow --mined 0.1 --dropout 0.15 --renamed 0.12 --lot 0.5 --first 0.3 --document 0.4
+go_on whole   85 from-further 0.7  $fast --dropout 0.1 --renamed 0.12 --lot 0.55
+go_on read    80 from-whole   0.5  $fast --dropout 0.05 --renamed 0.08 --lot 0.55
+go_on words   52 from-read    0.5  $fast --dropout 0.05 --renamed 0.08 --worded 0.4 --lot 0.5
+"$python" "$here/refine.py" "$work" "$work/from-words.pt"
+"$python" "$here/export.py" "$work" "$work/from-words.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
 "$python" "$here/sets.py" "$work" "$work/packages" "$work/sets"
 cargo run --release --manifest-path "$here/../Cargo.toml" -- eval "$work/sets/windows.jsonl" --baseline bm25 --baseline bm25-wide

@@ -229,7 +229,7 @@ pub fn cut_line(line: &str, longest: usize, focus: Range<usize>) -> (String, boo
     if !is_long(line, longest) {
         return (line.to_owned(), false);
     }
-    let text = line.trim_end_matches(['\r', '\n']);
+    let text = content(line);
     let count = text.chars().count();
     let focus_end = text.get(..focus.end.min(text.len())).map_or(0, |before| before.chars().count());
     let start = if focus_end <= longest { 0 } else { focus_end.saturating_sub(longest / 2).min(count - longest) };
@@ -241,8 +241,14 @@ pub fn cut_line(line: &str, longest: usize, focus: Range<usize>) -> (String, boo
 }
 
 fn is_long(line: &str, longest: usize) -> bool {
-    let text = line.trim_end_matches(['\r', '\n']);
+    let text = content(line);
     text.len() > longest && text.chars().count() > longest
+}
+
+/// A line without its terminator.
+fn content(line: &str) -> &str {
+    let text = line.strip_suffix('\n').unwrap_or(line);
+    text.strip_suffix('\r').unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -269,6 +275,7 @@ mod tests {
         );
         assert_eq!(cut_line("abcdef\r\n", 4, 0..0).0, "abcd ⋮ +2 characters\r\n");
         assert_eq!(cut_line("äöü\n", 3, 0..0), ("äöü\n".to_owned(), false));
+        assert_eq!(cut_line("a\r\r\r\r\r\n", 3, 0..0).0, "a\r\r ⋮ +2 characters\r\n");
     }
 
     proptest! {

@@ -248,8 +248,7 @@ fn name_of(definition: Node<'_>) -> Option<Node<'_>> {
     {
         node = inner;
     }
-    let name = node.child_by_field_name("name").or((node != definition).then_some(node))?;
-    (name.start_position().row == name.end_position().row).then_some(name)
+    node.child_by_field_name("name").or((node != definition).then_some(node))
 }
 
 /// The `Name` of `TEST_F(Suite, Name) {`, which to the grammar is a function that returns nothing, outside of any class, with nameless parameters.
@@ -275,14 +274,20 @@ struct Defined<'tree> {
 }
 
 impl<'tree> Defined<'tree> {
-    fn by(node: Node<'tree>) -> Self {
-        let last = node.named_child(node.named_child_count().saturating_sub(1) as u32);
+    fn by(outermost: Node<'tree>) -> Self {
+        let last = |node: Node<'tree>| node.named_child(node.named_child_count().saturating_sub(1) as u32);
+        let mut node = outermost;
+        while matches!(node.kind(), "decorated_definition" | "export_statement" | "template_declaration")
+            && let Some(inner) = last(node)
+        {
+            node = inner;
+        }
+        let last = last(node);
         let value = |holder: Node<'tree>, value: &str, name: Option<Node<'tree>>| {
             let definition = holder.child_by_field_name(value)?;
             Some(Self { definition, around: node, name }).filter(|it| it.is(&["function", "class"]))
         };
         let inner = match node.kind() {
-            "decorated_definition" | "export_statement" | "template_declaration" => last.map(Self::by),
             "lexical_declaration" | "variable_declaration" => last.and_then(|one| value(one, "value", one.child_by_field_name("name"))),
             "field_definition" | "public_field_definition" => {
                 value(node, "value", node.child_by_field_name("property").or_else(|| node.child_by_field_name("name")))
@@ -321,6 +326,7 @@ fn collect_headers(node: Node<'_>, level: usize, depth: usize, found: &mut Vec<H
         let body = definition.child_by_field_name("body").or_else(|| definition.named_children(&mut definition.walk()).find(container));
         let start = around.start_position().row;
         let inside = body.map_or(start + 1, |body| body.start_position().row);
+        let name = name.filter(|name| name.start_position().row == name.end_position().row);
         let name = name.map(|name| (name.start_position().row, name.start_position().column..name.end_position().column));
         found.push(Header { rows: start..inside.max(start + 1), whole: rows(around), name, level });
         if let Some(body) = body.filter(|_| holder) {
@@ -365,6 +371,23 @@ mod tests {
         complete(&reading, &lines, &mut kept);
         assert_eq!(kept, [true, true, true, true, true, false, true, true, true]);
         assert!(parses(&reading, &lines, &kept), "the branch that is left out was not read in the file either");
+    }
+
+    #[test]
+    fn a_name_is_on_one_line() {
+        let text = "a[\nkey] = function () {\n  go();\n};\nconst {a,\n  b} = function () {\n  go();\n};\nc = function () {\n  go();\n};\n";
+        assert_eq!(names(Language::JavaScript, text), ["c 8..11"]);
+    }
+
+    #[test]
+    fn templates_of_templates_do_not_use_up_the_stack() {
+        let text = format!("{}struct A {{\n  int x;\n}};\n", "template<class T> ".repeat(50_000));
+        std::thread::Builder::new()
+            .stack_size(256 << 10)
+            .spawn(move || assert_eq!(names(Language::Cpp, &text), ["A 0..3"]))
+            .expect("a thread")
+            .join()
+            .expect("no overflow");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use rayon::prelude::*;
 
 use self::repository::{Repository, Skipped};
 use self::symbols::Symbol;
+use crate::error::one_line;
 use crate::tokens::cl100k;
 
 /// How far from a root a file may be, in imports.
@@ -130,7 +131,7 @@ pub struct Map {
 /// Renders a map: entries in the order given until `limit` tokens are used up, each below its file, in the order of the closure, a member below
 /// what it belongs to. `tail` follows the map and counts as well.
 pub fn render(roots: &[String], closure: &Closure, entries: &[Entry], order: &[usize], options: &Options, limit: usize, tail: &str) -> Map {
-    let name = |path: &str| format!("{}{path}", options.prefix);
+    let name = |path: &str| one_line(&format!("{}{path}", options.prefix));
     let limit_of_symbols = limit.saturating_sub(cl100k(tail));
     let mut head = Head::new("[IR-RepoMap | auto-generated]\nInterface roots:\n");
     head.list(roots.iter().map(|root| format!("- {}", name(root))), limit_of_symbols / 4);

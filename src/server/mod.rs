@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
-    Implementation, ListPromptsResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
-    ServerCapabilities, ServerConfig, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -32,6 +32,8 @@ const AT_ONCE: usize = 4;
 /// How long a call waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BUSY: &str = "The server has too much to do; try again in a moment.";
+/// What is said to a call whose parameters are not those of a call.
+const CALL: &str = r#"params must have the name of a tool and an object of arguments: {"name": "head", "arguments": {"path": "a.txt"}}."#;
 /// Time between progress notifications.
 const PROGRESS: Duration = Duration::from_secs(1);
 /// What the list of tools and the instructions cost an agent, in o200k tokens; a test counts them.
@@ -158,6 +160,19 @@ impl ServerHandler for Server {
             ledger.call("repo_map", None, &output);
         }
         Ok(prompt.into())
+    }
+
+    /// What is none of the protocol's requests: also one of its methods with parameters that are not those of the method.
+    async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
+        let problem = request.params.as_ref().and_then(|params| params.get("problem")?.as_str());
+        Err(match (request.method.as_str(), problem) {
+            (stdio::UNREADABLE, Some(problem)) => ErrorData::invalid_request(problem.to_owned(), None),
+            ("tools/call", _) => ErrorData::invalid_params(CALL, None),
+            (method, _) => {
+                let message = format!("There is no method {}, or not with these params.", crate::error::quote(method));
+                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
+            }
+        })
     }
 
     async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {

@@ -157,7 +157,8 @@ impl<'a> Search<'a> {
         let matcher = builder.build(pattern).map_err(|error| {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim_end_matches('.');
-            Error::bad_argument(format!("The pattern {} cannot be searched for line by line: {reason}.", quote(pattern)))
+            let advice = if reason.contains("\\n") { "; search for one line of it" } else { "" };
+            Error::bad_argument(format!("The pattern {} cannot be searched for line by line: {reason}{advice}.", quote(pattern)))
         })?;
         Ok(Self { matcher, before, after, cancel })
     }
@@ -191,7 +192,7 @@ impl<'a> Search<'a> {
                 match found {
                     Ok(Ok(found)) if !found.binary => collect(&location, found),
                     Ok(Ok(found)) if found.matches == 0 => {} // binary: passed over, as ripgrep does
-                    Err(Error::NotFound { .. }) => {}         // gone since it was listed
+                    Err(Error::NotFound { .. } | Error::OutsideRoots { .. }) => return, // gone since it was listed, or become a link
                     _ => drop(failed.fetch_add(1, Ordering::Relaxed)),
                 }
                 let count = searched.fetch_add(1, Ordering::Relaxed) + 1;

@@ -261,12 +261,12 @@ fn lenient_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::res
         Text(String),
         Nothing(()),
     }
-    let whole = |number: f64| (number >= 0.0 && number.fract() == 0.0 && number < u32::MAX.into()).then_some(number as usize);
+    let whole = |number: f64| (number >= 0.0 && number.fract() == 0.0).then_some(number as usize); // the largest stands for more
     let wrong = |what: String| serde::de::Error::custom(format!("{what} is not a whole number from 0 up"));
     match Deserialize::deserialize(deserializer)? {
         Number::Whole(number) => Ok(Some(number)),
         Number::Fraction(number) => whole(number).map(Some).ok_or_else(|| wrong(number.to_string())),
-        Number::Text(text) => text.trim().parse().map(Some).map_err(|_| wrong(crate::error::quote(&text))),
+        Number::Text(text) => text.trim().parse().ok().and_then(whole).map(Some).ok_or_else(|| wrong(crate::error::quote(&text))),
         Number::Nothing(()) => Ok(None),
     }
 }

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 
 use super::{Call, Output, Session};
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result, one_line, quote};
 use crate::prune::FocusQuestion;
 use crate::skim::LONGEST_SKIMMED;
 use crate::workspace::text::{Excerpt, LARGEST, decode_anything};
@@ -37,7 +37,7 @@ pub fn run<R: Read>(session: &Session, request: Request<R>, call: &Call<'_>) -> 
     let excerpt = Excerpt { text, first: dropped + too_many, whole: None, total };
     let content = text_hash(excerpt.text.as_str());
     let mut output =
-        session.show(&request.name, &excerpt, Some(&question), "sed -n A,Bp on a saved copy (tee) shows them", &call.cancel)?;
+        session.show(&one_line(&request.name), &excerpt, Some(&question), "sed -n A,Bp on a saved copy (tee) shows them", &call.cancel)?;
     for part in output.account.iter_mut().flat_map(|account| &mut account.parts) {
         part.of = format!("pipe {content:016x}"); // the same text again is no other
     }

@@ -128,7 +128,7 @@ fn needs_range(open: &OpenFile) -> Error {
 fn read_range(mut open: OpenFile, from: usize, end: usize, cancel: &CancellationToken) -> Result<Excerpt> {
     let unreadable = |source: io::Error| Error::Unreadable { path: quote(&open.shown), source };
     let binary = || Error::Binary { path: quote(&open.shown), bytes: open.bytes };
-    let mut mark = [0; 2];
+    let mut mark = [0; 4];
     open.file.read_exact(&mut mark).and_then(|()| open.file.seek(SeekFrom::Start(0))).map_err(unreadable)?;
     let (marked, uncounted) = (utf16_mark(&mark), open.bytes > COUNTED);
     let utf8 = DecodeReaderBytesBuilder::new().bom_sniffing(true).utf8_passthru(true).build(open.file);
@@ -176,6 +176,7 @@ fn read_range(mut open: OpenFile, from: usize, end: usize, cancel: &Cancellation
 /// The encoding that a byte order mark names.
 fn utf16_mark(bytes: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     match bytes {
+        [0xff, 0xfe, 0, 0, ..] => None, // UTF-32
         [0xff, 0xfe, ..] => Some(UTF_16LE),
         [0xfe, 0xff, ..] => Some(UTF_16BE),
         _ => None,
@@ -212,13 +213,15 @@ pub fn decode_anything(bytes: Vec<u8>) -> Text {
 /// # Errors
 /// What is not text, as it came.
 pub fn decode(bytes: Vec<u8>) -> std::result::Result<Text, Vec<u8>> {
-    let utf16 = utf16_mark(&bytes).or_else(|| unmarked_utf16(&bytes, bytes.len() as u64));
-    if let Some(encoding) = utf16 {
-        let (content, failed) = encoding.decode_with_bom_removal(&bytes);
-        if !failed {
-            return Ok(Text { decoded_from: Some(encoding.name()), ..Text::new(content.into_owned()) });
-        }
-        return Err(bytes);
+    let marked = utf16_mark(&bytes);
+    if let Some(encoding) = marked.or_else(|| unmarked_utf16(&bytes, bytes.len() as u64)) {
+        let (content, faulty) = encoding.decode_with_bom_removal(&bytes);
+        let name = match (faulty, marked) {
+            (false, _) => encoding.name(),
+            (true, Some(_)) => "UTF-16 with invalid characters, shown as \u{fffd}",
+            (true, None) => return Err(bytes),
+        };
+        return Ok(Text { decoded_from: Some(name), ..Text::new(content.into_owned()) });
     }
     if memchr::memchr(0, &bytes).is_some() {
         return Err(bytes);
@@ -268,6 +271,10 @@ mod tests {
         assert_eq!((latin.as_str(), latin.decoded_from), ("café\r\n", Some("Latin-1")));
         let broken = decode("✓ one\n✓ two\n".bytes().chain([0xff, b'\n']).collect()).expect("text");
         assert_eq!(broken.as_str(), "✓ one\n✓ two\n\u{fffd}\n");
+        let half: Vec<u8> = [0xfeff, 0x61, 0xd800, 0x62].into_iter().flat_map(u16::to_be_bytes).chain([0]).collect();
+        let half = decode(half).expect("text");
+        assert_eq!((half.as_str(), half.decoded_from.map(|name| &name[..11])), ("a\u{fffd}b\u{fffd}", Some("UTF-16 with")));
+        assert!(decode([0xfeff, 0x61, 0x0a].into_iter().flat_map(u32::to_le_bytes).collect()).is_err(), "UTF-32");
         assert!(decode(b"\x7fELF\0\0\0\x01".to_vec()).is_err());
         assert!(decode(vec![0x80, 1, 2, 3, 4, 5, 6, 7]).is_err());
     }

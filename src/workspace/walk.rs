@@ -5,18 +5,21 @@
 //! listed, and nothing of their text goes further.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::overrides::OverrideBuilder;
-use ignore::{WalkBuilder, WalkState};
+use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
 use super::{Location, Workspace};
 use crate::error::{Error, Result, quote, shorten};
 
-/// Characters of a glob, at most: its parser calls itself at every brace.
+/// Characters of a glob, at most: its compiler calls itself at every brace.
 const LONGEST_GLOB: usize = 1000;
+/// Braces in a line of an ignore file, at most, for the same reason.
+const MOST_BRACES: usize = 100;
 /// Entries looked at, at most, to suggest another file for one that does not exist.
 const SUGGESTION_ENTRIES: usize = 20_000;
 
@@ -28,38 +31,46 @@ impl Workspace {
     /// Unlike ripgrep's `-g` they bring back no file that is ignored or hidden: `*.py` does not mean a git-ignored file with passwords.
     ///
     /// # Errors
-    /// A glob that cannot be parsed.
+    /// A glob that cannot be parsed, or an ignore file in or above `start` that would use up the stack; directories below with such a file are
+    /// among those that could not be listed.
     pub fn walk(&self, start: &Location, globs: &[String], cancel: &CancellationToken, visit: impl Fn(Location) + Sync) -> Result<usize> {
         let from = self.absolute(start);
-        let mut builder = WalkBuilder::new(&from);
-        if !globs.is_empty() {
-            let mut overrides = OverrideBuilder::new(&self.roots[start.root].path);
-            let bad =
-                |glob: &str, reason: &str| Error::bad_argument(format!("The glob {} is not valid: {}.", quote(glob), shorten(reason)));
-            for glob in globs {
-                if glob.chars().count() > LONGEST_GLOB {
-                    return Err(Error::bad_argument(format!(
-                        "The glob {} is longer than {LONGEST_GLOB} characters; give a shorter one.",
-                        quote(glob)
-                    )));
-                }
-                if glob.starts_with('#') {
-                    return Err(bad(glob, "as in an ignore file, # begins a comment; write \\#"));
-                }
-                overrides.add(glob).map_err(|error| match error {
-                    ignore::Error::Glob { err, .. } => bad(glob, &err),
-                    other => bad(glob, &other.to_string()),
-                })?;
-            }
-            let overrides = overrides.build().map_err(|error| bad(&globs.join(", "), &error.to_string()))?;
-            builder.filter_entry(move |entry| {
-                let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-                !overrides.matched(entry.path(), is_directory).is_ignore()
-            });
+        if let Some(file) = from.ancestors().find_map(endless_rules) {
+            return Err(Error::failed(format!(
+                "{} has a line with more than {MOST_BRACES} braces, so that no files can be listed below; shorten it.",
+                quote(&file.display().to_string())
+            )));
         }
-        let unlisted = AtomicUsize::new(0);
+        let unlisted = Arc::new(AtomicUsize::new(0));
+        let mut overrides = OverrideBuilder::new(&self.roots[start.root].path);
+        let bad = |glob: &str, reason: &str| Error::bad_argument(format!("The glob {} is not valid: {}.", quote(glob), shorten(reason)));
+        for glob in globs {
+            if glob.chars().count() > LONGEST_GLOB {
+                return Err(Error::bad_argument(format!(
+                    "The glob {} is longer than {LONGEST_GLOB} characters; give a shorter one.",
+                    quote(glob)
+                )));
+            }
+            if glob.starts_with('#') {
+                return Err(bad(glob, "as in an ignore file, # begins a comment; write \\#"));
+            }
+            overrides.add(glob).map_err(|error| match error {
+                ignore::Error::Glob { err, .. } => bad(glob, &err),
+                other => bad(glob, &other.to_string()),
+            })?;
+        }
+        let overrides = overrides.build().map_err(|error| bad(&globs.join(", "), &error.to_string()))?;
+        let refused = Arc::clone(&unlisted);
+        let is_wanted = move |entry: &DirEntry| {
+            if overrides.matched(entry.path(), is_directory(entry)).is_ignore() {
+                return false;
+            }
+            let is_endless = is_directory(entry) && endless_rules(entry.path()).is_some();
+            refused.fetch_add(usize::from(is_endless), Ordering::Relaxed);
+            !is_endless
+        };
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(12);
-        builder.threads(threads).build_parallel().run(|| {
+        WalkBuilder::new(&from).filter_entry(is_wanted).threads(threads).build_parallel().run(|| {
             Box::new(|entry| {
                 if cancel.is_cancelled() {
                     return WalkState::Quit;
@@ -81,7 +92,7 @@ impl Workspace {
                 WalkState::Continue
             })
         });
-        Ok(unlisted.into_inner())
+        Ok(unlisted.load(Ordering::Relaxed))
     }
 
     /// Up to three files that have the last component of `path` as their name, for a helpful refusal.
@@ -89,12 +100,16 @@ impl Workspace {
         let Some(name) = Path::new(path).file_name() else { return Vec::new() };
         let mut found = Vec::new();
         for (root, opened) in self.roots.iter().enumerate() {
-            let walker = WalkBuilder::new(&opened.path).sort_by_file_name(Ord::cmp).build();
+            if opened.path.ancestors().any(|directory| endless_rules(directory).is_some()) {
+                continue;
+            }
+            let is_harmless = |entry: &DirEntry| !is_directory(entry) || endless_rules(entry.path()).is_none();
+            let walker = WalkBuilder::new(&opened.path).filter_entry(is_harmless).sort_by_file_name(Ord::cmp).build();
             for entry in walker.flatten().take(SUGGESTION_ENTRIES) {
                 if entry.file_name() == name && entry.file_type().is_some_and(|kind| kind.is_file()) {
-                    found.extend(
-                        self.beneath(&Location { root, relative: Default::default() }, entry.path()).map(|l| quote(&self.show(&l))),
-                    );
+                    // Looked at beneath the handle: a directory may have become a link that leads outside.
+                    let place = self.beneath(&Location { root, relative: Default::default() }, entry.path());
+                    found.extend(place.filter(|place| self.is_file(place)).map(|place| quote(&self.show(&place))));
                 }
                 if found.len() == 3 {
                     return found;
@@ -103,4 +118,21 @@ impl Workspace {
         }
         found
     }
+}
+
+fn is_directory(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_dir())
+}
+
+/// The ignore file of a directory, if there is one that would use up the stack.
+fn endless_rules(directory: &Path) -> Option<PathBuf> {
+    let is_endless = |path: &PathBuf| {
+        let is_long = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > MOST_BRACES as u64);
+        is_long && std::fs::read(path).is_ok_and(|rules| rules.split(|byte| *byte == b'\n').any(|line| braces(line) > MOST_BRACES))
+    };
+    [".gitignore", ".ignore", ".git/info/exclude"].map(|name| directory.join(name)).into_iter().find(is_endless)
+}
+
+fn braces(line: &[u8]) -> usize {
+    memchr::memchr_iter(b'{', line).count()
 }

@@ -159,6 +159,23 @@ fn commands_fail_with_the_same_sentences_and_status_2() {
 }
 
 #[tokio::test]
+async fn an_ignore_file_that_would_use_up_the_stack_hides_its_directory() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| directory.path().join(name);
+    std::fs::create_dir(at("vendored")).expect("created");
+    std::fs::write(at("a.txt"), "needle\n").expect("written");
+    std::fs::write(at("vendored/b.txt"), "needle\n").expect("written");
+    std::fs::write(at("vendored/.gitignore"), format!("x\n{}a{}\n", "{".repeat(100_000), "}".repeat(100_000))).expect("written");
+    let client = Client::start(directory.path(), eras()[0].clone()).await;
+    assert!(client.call("read_file", json!({ "path": "b.txt" })).await.text.contains("There is no file \"b.txt\""));
+    let found = client.text("grep", json!({ "pattern": "needle" })).await;
+    assert!(found.ends_with("1 path could not be read.\na.txt\n1:needle\n"), "{found}");
+    assert_eq!(client.text("grep", json!({ "pattern": "needle", "path": "vendored/b.txt" })).await, "vendored/b.txt\n1:needle\n");
+    let refused = client.call("grep", json!({ "pattern": "needle", "path": "vendored" })).await;
+    assert!(refused.is_error && refused.text.contains(".gitignore\" has a line with more than 100 braces"), "{refused:?}");
+}
+
+#[tokio::test]
 async fn no_nesting_overflows_the_stack() {
     let directory = tempfile::tempdir().expect("a directory");
     for (name, open, inside, close) in [
@@ -166,6 +183,7 @@ async fn no_nesting_overflows_the_stack() {
         ("b.rs", "mod m {\n", "fn f() {}\n", "}\n"),
         ("c.cpp", "{\n", ";\n", "}\n"),
         ("d.cpp", "namespace n {\n", "int x;\n", "}\n"),
+        ("f.cpp", "template<class T>\n", "int x;\n", "\n"),
         ("e.rs", "{", "a", "}"),
     ] {
         let start = if name == "e.rs" { "use " } else { "" };

@@ -105,6 +105,26 @@ impl Raw {
     }
 }
 
+/// Valid JSON that a server of the protocol cannot take: a client that waits for an answer gets one.
+#[test]
+fn a_request_that_is_none_is_answered() {
+    let mut raw = Raw::start(Path::new(REPOSITORY));
+    let call = |params: &str| format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}"#);
+    let deep = format!(r#"{{"name":"head","arguments":{{"path":{}1{}}}}}"#, "[".repeat(200), "]".repeat(200));
+    for (params, code, problem) in [
+        (r#"{"name":"head","arguments":{"path":"a","lines":1e400}}"#, -32600, "The request is not valid JSON: number out of range"),
+        (&deep, -32600, "The request is not valid JSON: recursion limit exceeded"),
+        ("[1]", -32600, "params is no object."),
+        (r#"{"name":"head","arguments":"{}"}"#, -32602, "params must have the name of a tool and an object of arguments: "),
+        ("{}", -32602, "params must have the name of a tool and an object of arguments: "),
+    ] {
+        raw.send(&call(params));
+        let answer = raw.receive();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(code)), "{answer}");
+        assert!(answer["error"]["message"].as_str().expect("a message").starts_with(problem), "{answer}");
+    }
+}
+
 /// JavaScript writes half an emoji as an escape that is no JSON, and some clients send Latin-1: such a call must not wait for ever.
 #[test]
 fn a_call_with_a_faulty_character_is_answered() {

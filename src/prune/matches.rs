@@ -50,6 +50,25 @@ pub struct FileMatches {
     pub clipped: bool,
 }
 
+/// What a search went through and does not show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unshown {
+    /// Files and directories that could not be read.
+    pub failed: usize,
+    /// Files that match before it turns out that they are no text.
+    pub binary: usize,
+}
+
+impl Unshown {
+    /// In words, if there is anything.
+    pub fn describe(self) -> Option<String> {
+        let failed = (self.failed > 0).then(|| format!("{} could not be read", counted(self.failed, "path")));
+        let binary =
+            (self.binary > 0).then(|| format!("{} match{}", counted(self.binary, "binary file"), if self.binary == 1 { "es" } else { "" }));
+        (failed.is_some() || binary.is_some()).then(|| failed.into_iter().chain(binary).collect::<Vec<_>>().join(", "))
+    }
+}
+
 /// Results of a search, in order of path.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Results {
@@ -154,14 +173,14 @@ impl Results {
         self.files.iter().enumerate().filter(|(_, file)| !file.lines.is_empty())
     }
 
-    /// The result as text, in at most `most` characters. `pattern` is quoted for the header; `failed` files and directories could not be read.
-    pub fn render(&self, pattern: &str, decision: &Decision, failed: usize, most: usize) -> String {
+    /// The result as text, in at most `most` characters. `pattern` is quoted for the header, which also says what is `unshown`.
+    pub fn render(&self, pattern: &str, decision: &Decision, unshown: Unshown, most: usize) -> String {
         let all = vec![true; self.material().lines.len()];
         let kept = decision.kept(all.len());
         let whole = self.page(&all, most);
         let clipped = self.files.iter().any(|file| file.clipped);
         let whole_fits = whole.gaps == 0 && !whole.full && !clipped;
-        if matches!(decision, Decision::Whole) && failed == 0 && whole_fits {
+        if matches!(decision, Decision::Whole) && unshown == Unshown::default() && whole_fits {
             return whole.body;
         }
         let page = self.page(&kept, room(most));
@@ -183,8 +202,8 @@ impl Results {
         if let Decision::Failed(error) = decision {
             notes.push_str(&format!(" The skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string())));
         }
-        if failed > 0 {
-            notes.push_str(&format!(" {} could not be read.", counted(failed, "path")));
+        if let Some(unshown) = unshown.describe() {
+            notes.push_str(&format!(" {unshown}."));
         }
         if page.gaps == 0 && page.full || clipped {
             notes.push_str(" Not all of the context fits; ask for less of it.");
@@ -405,7 +424,10 @@ mod tests {
     #[test]
     fn results_look_as_ripgrep_shows_them() {
         let results = Results::new(vec![file("a.rs", &[(1, true), (2, false), (9, true)]), file("b.rs", &[(4, true)])]);
-        assert_eq!(results.render("\"t\"", &Decision::Whole, 0, 20_000), "a.rs\n1:text\n2-text\n--\n9:text\n\nb.rs\n4:text\n");
+        assert_eq!(
+            results.render("\"t\"", &Decision::Whole, Unshown::default(), 20_000),
+            "a.rs\n1:text\n2-text\n--\n9:text\n\nb.rs\n4:text\n"
+        );
     }
 
     #[test]
@@ -421,7 +443,7 @@ mod tests {
         rows.complete(&mut kept);
         let text = |doubtful: bool| {
             let view = View { kept: kept.clone(), pointers: Vec::new(), doubtful, note: None };
-            results.render("\"t\"", &Decision::Partial(view), 0, 20_000)
+            results.render("\"t\"", &Decision::Partial(view), Unshown::default(), 20_000)
         };
         assert!(text(true).starts_with("\"t\": 2 of 7 matches, in 2 of 4 files, which may not answer the question. ⋮ ="));
         assert_eq!(
@@ -452,7 +474,7 @@ mod tests {
         for files in [9, 10, 11, 60] {
             let results = Results::new((0..files).map(wide).collect());
             for most in [1000, 5000, 20_000] {
-                let text = results.render("\"x\"", &Decision::Whole, 0, most);
+                let text = results.render("\"x\"", &Decision::Whole, Unshown::default(), most);
                 assert!(text.chars().count() <= most && text.contains(" more"), "{files} files, {most}: {}", text.chars().count());
             }
         }
@@ -462,7 +484,7 @@ mod tests {
     fn a_result_that_does_not_fit_counts_the_rest() {
         let many: Vec<_> = (1..400).map(|number| (number, true)).collect();
         let results = Results::new(vec![file("a.rs", &many), file("b.rs", &[(4, true)])]);
-        let text = results.render("\"t\"", &Decision::Whole, 0, 3000);
+        let text = results.render("\"t\"", &Decision::Whole, Unshown::default(), 3000);
         assert!(text.chars().count() <= 3000, "{}", text.len());
         assert!(text.contains("more here") && text.contains("b.rs (1)"), "{text}");
     }

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Call, Output, Part, Session, answer, lenient_number, question};
 use crate::error::{Error, Result, counted, quote, shorten};
-use crate::prune::matches::{FileMatches, FoundLine, Results};
+use crate::prune::matches::{FileMatches, FoundLine, Results, Unshown};
 use crate::prune::{Decision, decide};
 use crate::workspace::text::{SAMPLE, decode_lenient, unmarked_utf16};
 use crate::workspace::{Location, OpenFile};
@@ -92,13 +92,12 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     if collected.results.matches() == 0 {
         let named: Vec<String> = request.path.iter().chain(&request.more.paths).map(|path| quote(path)).collect();
         let place = if named.is_empty() { session.workspace.describe() } else { shorten(&named.join(", ")) };
-        let failed =
-            if collected.failed > 0 { format!(", {} could not be read", counted(collected.failed, "path")) } else { String::new() };
+        let unshown = collected.unshown.describe().map_or_else(String::new, |unshown| format!(", {unshown}"));
         let hint = match (collected.searched, &request.glob) {
             (0, Some(_)) => "the glob is matched against paths from the root",
             _ => "hidden and ignored files only where path names them",
         };
-        let text = format!("No match for {pattern} in {place} ({} searched{failed}; {hint}).\n", counted(collected.searched, "file"));
+        let text = format!("No match for {pattern} in {place} ({} searched{unshown}; {hint}).\n", counted(collected.searched, "file"));
         return Ok(Output { text, found: false, account: None });
     }
     let limits = &session.options.limits;
@@ -107,8 +106,8 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         Some(question) => decide(&results.material(), question, session.skimmer.as_ref(), &limits.beside(&pattern), &call.cancel)?,
         None => Decision::Whole,
     };
-    let text = results.render(&pattern, &decision, collected.failed, most);
-    let whole = (!matches!(decision, Decision::Whole)).then(|| results.render(&pattern, &Decision::Whole, collected.failed, most));
+    let text = results.render(&pattern, &decision, collected.unshown, most);
+    let whole = (!matches!(decision, Decision::Whole)).then(|| results.render(&pattern, &Decision::Whole, collected.unshown, most));
     let parts = results.files_with(&decision).map(|(path, lines)| Part::new(path, lines)).collect();
     Ok(answer(text, whole, parts, session.options.observe))
 }
@@ -121,11 +120,11 @@ struct Search<'a> {
     cancel: &'a CancellationToken,
 }
 
-/// What a search found, how many files it went through, and how many of them, or of directories, could not be read.
+/// What a search found, how many files it went through, and what of them is not shown.
 struct Collected {
     results: Results,
     searched: usize,
-    failed: usize,
+    unshown: Unshown,
 }
 
 impl<'a> Search<'a> {
@@ -164,7 +163,7 @@ impl<'a> Search<'a> {
     }
 
     fn everywhere(&self, session: &Session, request: &Request, call: &Call<'_>, room: usize) -> Result<Collected> {
-        let (searched, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (searched, failed, binary) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
         let collector = Mutex::new(Collector::new(room));
         let collect =
             |location: &Location, found| collector.lock().expect("no visitor panics").add(session.workspace.absolute(location), found);
@@ -191,7 +190,7 @@ impl<'a> Search<'a> {
                 let found = session.workspace.open_location(&location).map(|open| self.one_file(open, room));
                 match found {
                     Ok(Ok(found)) if !found.binary => collect(&location, found),
-                    Ok(Ok(found)) if found.matches == 0 => {} // binary: passed over, as ripgrep does
+                    Ok(Ok(found)) => drop(binary.fetch_add(usize::from(found.matches > 0), Ordering::Relaxed)),
                     Err(Error::NotFound { .. } | Error::OutsideRoots { .. }) => return, // gone since it was listed, or become a link
                     _ => drop(failed.fetch_add(1, Ordering::Relaxed)),
                 }
@@ -203,7 +202,8 @@ impl<'a> Search<'a> {
             failed.fetch_add(unlisted, Ordering::Relaxed);
         }
         let results = collector.into_inner().expect("no visitor panics").finish();
-        Ok(Collected { results, searched: searched.into_inner(), failed: failed.into_inner() })
+        let unshown = Unshown { failed: failed.into_inner(), binary: binary.into_inner() };
+        Ok(Collected { results, searched: searched.into_inner(), unshown })
     }
 
     /// The matches in one file, keeping `room` characters of them.

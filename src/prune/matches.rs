@@ -185,9 +185,9 @@ impl Results {
         }
         let page = self.page(&kept, room(most));
         let (matches, files) = (counted(self.matches(), "match"), counted(self.files.len(), "file"));
+        let seen = self.files.iter().flat_map(|file| &file.lines).filter(|line| line.is_match).count();
         let mut notes = match decision {
             Decision::Unanswered(_) => {
-                let seen = self.files.iter().flat_map(|file| &file.lines).filter(|line| line.is_match).count();
                 let which = if seen < self.matches() { format!("the first {seen}") } else { "them".to_owned() };
                 format!("{matches} in {files}; none of {which} seems to answer the question, and the likeliest are shown.")
             }
@@ -196,6 +196,9 @@ impl Results {
                 format!("{} of {matches}, in {} of {files}{doubt}.", page.shown, page.shown_files)
             }
         };
+        if matches!(decision, Decision::Partial(_)) && seen < self.matches() {
+            notes.push_str(&format!(" Only the first {seen} were looked at."));
+        }
         if let Decision::Partial(View { note: Some(note), .. }) | Decision::Unanswered(View { note: Some(note), .. }) = decision {
             notes.push_str(&format!(" {}", shorten(note)));
         }
@@ -446,6 +449,11 @@ mod tests {
             results.render("\"t\"", &Decision::Partial(view), Unshown::default(), 20_000)
         };
         assert!(text(true).starts_with("\"t\": 2 of 7 matches, in 2 of 4 files, which may not answer the question. ⋮ ="));
+        let mut more = Results::new(vec![file("a.rs", &[(1, true), (5, true)])]);
+        more.files[0].matches = 9;
+        let view = View { kept: vec![true, true, false], pointers: Vec::new(), doubtful: false, note: None };
+        let more = more.render("\"t\"", &Decision::Partial(view), Unshown::default(), 20_000);
+        assert!(more.starts_with("\"t\": 1 of 9 matches, in 1 of 1 file. Only the first 2 were looked at. "), "{more}");
         assert_eq!(
             text(false),
             "\"t\": 2 of 7 matches, in 2 of 4 files. ⋮ = matches left out; the same search without a question shows them.\n\

@@ -138,10 +138,18 @@ fn rust(path: &str, used: &[String], repository: &Repository<'_>) -> Option<Stri
             let up = (0..ups).try_fold(own.as_str(), |at, _| (!at.is_empty()).then(|| directory(at)))?;
             (up.to_owned(), &used[ups..])
         }
-        _ => return None,
+        name => (own_crate(path, name, repository)?, &used[1..]),
     };
     // The longest part of the path that is a file; the rest are items in it.
     (1..=rest.len()).rev().find_map(|length| rust_module(&join(&start, &rest[..length].join("/"))?, repository))
+}
+
+/// The sources of the library that a file of the same package calls by its name: a binary, a test, a benchmark or an example.
+fn own_crate(path: &str, name: &str, repository: &Repository<'_>) -> Option<String> {
+    let up = std::iter::successors(Some(directory(path)), |at| (!at.is_empty()).then(|| directory(at)));
+    let package = up.into_iter().find(|at| repository.is_file(&join_file(at, "Cargo.toml")))?;
+    let own = repository.line_of(&join_file(package, "Cargo.toml"), "name = ")?;
+    (own.trim().trim_matches('"').replace('-', "_") == name).then(|| join_file(package, "src"))
 }
 
 fn go(path: &str, wanted: &str, repository: &Repository<'_>) -> Vec<String> {

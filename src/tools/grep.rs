@@ -94,7 +94,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         let place = if named.is_empty() { session.workspace.describe() } else { shorten(&named.join(", ")) };
         let unshown = collected.unshown.describe().map_or_else(String::new, |unshown| format!(", {unshown}"));
         let hint = match (collected.searched, &request.glob) {
-            (0, Some(_)) => "the glob is matched against paths from the root",
+            (0, Some(_)) => "the glob is matched against paths from the root, and brings back no hidden or ignored files",
             _ => "hidden and ignored files only where path names them",
         };
         let text = format!("No match for {pattern} in {place} ({} searched{unshown}; {hint}).\n", counted(collected.searched, "file"));

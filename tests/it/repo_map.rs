@@ -232,6 +232,23 @@ async fn a_prompt_puts_the_map_before_the_task() {
 }
 
 #[test]
+fn a_binary_calls_its_own_library_by_name() {
+    let directory = repository(&[
+        ("app/Cargo.toml", "[package]\nname = \"my-tool\"\n"),
+        ("app/src/lib.rs", "pub mod read;\n"),
+        ("app/src/read.rs", "pub fn read() {}\n"),
+        ("app/src/main.rs", "use my_tool::read::read;\nuse other::read;\n\nfn main() {}\n"),
+        ("app/tests/it.rs", "use my_tool::read;\n"),
+        ("other/Cargo.toml", "[package]\nname = \"other\"\n"),
+        ("other/src/read.rs", "pub fn read() {}\n"),
+    ]);
+    for start in ["app/src/main.rs", "app/tests/it.rs"] {
+        let map = map(directory.path(), &[start]).stdout;
+        assert!(map.contains(&format!("- {start} -> app/src/read.rs\n")) && map.contains("pub fn read()"), "{map}");
+    }
+}
+
+#[test]
 fn a_directory_stands_for_the_files_in_it() {
     let directory = repository(&[
         ("app/b.py", "from lib.c import c\n\ndef b(): pass\n"),

@@ -65,7 +65,8 @@ impl Unshown {
         let failed = (self.failed > 0).then(|| format!("{} could not be read", counted(self.failed, "path")));
         let binary =
             (self.binary > 0).then(|| format!("{} match{}", counted(self.binary, "binary file"), if self.binary == 1 { "es" } else { "" }));
-        (failed.is_some() || binary.is_some()).then(|| failed.into_iter().chain(binary).collect::<Vec<_>>().join(", "))
+        let said: Vec<String> = failed.into_iter().chain(binary).collect();
+        (!said.is_empty()).then(|| said.join(", "))
     }
 }
 

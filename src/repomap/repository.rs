@@ -148,23 +148,30 @@ impl<'a> Repository<'a> {
 
     /// All files in known languages, in order; .gitignore and its kin respected.
     pub fn all(&self) -> &[String] {
-        self.all.get_or_init(|| source_files(self.workspace, &self.base, self.cancel).iter().map(Location::path).collect())
+        self.all.get_or_init(|| {
+            // Where nothing can be listed there are no files to choose from.
+            let found = source_files(self.workspace, std::slice::from_ref(&self.base), self.cancel).unwrap_or_default();
+            found.iter().map(Location::path).collect()
+        })
     }
 }
 
-/// The files beneath a directory in languages that are known, in order of path; .gitignore and its kin respected.
-pub fn source_files(workspace: &Workspace, directory: &Location, cancel: &CancellationToken) -> Vec<Location> {
+/// The files beneath some directories in languages that are known, in order of path; .gitignore and its kin respected.
+///
+/// # Errors
+/// A directory that cannot be listed, as [`Workspace::walk`] says.
+pub fn source_files(workspace: &Workspace, directories: &[Location], cancel: &CancellationToken) -> crate::error::Result<Vec<Location>> {
     let found = Mutex::new(Vec::new());
-    let visit = |file: Location| {
-        if Language::of(&file.path()).is_some() {
-            lock(&found).push(file);
-        }
-    };
-    // Without a glob there is nothing to refuse.
-    let _ = workspace.walk(directory, &[], cancel, visit);
+    for directory in directories {
+        workspace.walk(directory, &[], cancel, |file| {
+            if Language::of(&file.path()).is_some() {
+                lock(&found).push(file);
+            }
+        })?;
+    }
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_by_cached_key(Location::path);
-    found
+    Ok(found)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

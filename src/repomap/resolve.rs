@@ -70,8 +70,7 @@ fn absolute(path: &str, repository: &Repository<'_>) -> Vec<String> {
     while !own.is_empty() && repository.is_file(&join_file(own, "__init__.py")) {
         own = directory(own);
     }
-    let up = std::iter::successors(Some(own), |at| (!at.is_empty()).then(|| directory(at)));
-    up.flat_map(|at| SOURCE_ROOTS.map(|root| join(at, root).unwrap_or_default())).collect()
+    upwards(own).flat_map(|at| SOURCE_ROOTS.map(|root| join(at, root).unwrap_or_default())).collect()
 }
 
 /// The file of a module by its dotted name. Each part is looked for in what the one before it was found to be: a package, or, where no place
@@ -94,6 +93,11 @@ fn find(module: &str, places: &[String], repository: &Repository<'_>) -> Option<
         };
     }
     file
+}
+
+/// A directory and those above it, to the top.
+fn upwards(from: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(from), |at| (!at.is_empty()).then(|| directory(at)))
 }
 
 fn join_file(directory: &str, file: &str) -> String {
@@ -129,7 +133,7 @@ fn rust(path: &str, used: &[String], repository: &Repository<'_>) -> Option<Stri
     let (start, rest) = match used.first().map(String::as_str)? {
         "crate" => {
             let is_root = |at: &&str| at.is_empty() || ["lib.rs", "main.rs"].iter().any(|file| repository.is_file(&format!("{at}/{file}")));
-            let root = std::iter::successors(Some(directory(path)), |at| Some(directory(at))).find(is_root)?;
+            let root = upwards(directory(path)).find(is_root)?;
             (root.to_owned(), &used[1..])
         }
         "self" => (own, &used[1..]),
@@ -146,19 +150,15 @@ fn rust(path: &str, used: &[String], repository: &Repository<'_>) -> Option<Stri
 
 /// The sources of the library that a file of the same package calls by its name: a binary, a test, a benchmark or an example.
 fn own_crate(path: &str, name: &str, repository: &Repository<'_>) -> Option<String> {
-    let up = std::iter::successors(Some(directory(path)), |at| (!at.is_empty()).then(|| directory(at)));
-    let package = up.into_iter().find(|at| repository.is_file(&join_file(at, "Cargo.toml")))?;
+    let package = upwards(directory(path)).find(|at| repository.is_file(&join_file(at, "Cargo.toml")))?;
     let own = repository.line_of(&join_file(package, "Cargo.toml"), "name = ")?;
     (own.trim().trim_matches('"').replace('-', "_") == name).then(|| join_file(package, "src"))
 }
 
 fn go(path: &str, wanted: &str, repository: &Repository<'_>) -> Vec<String> {
     // The nearest go.mod above says what the imports of this module begin with.
-    let mut root = directory(path);
-    while !root.is_empty() && !repository.is_file(&format!("{root}/go.mod")) {
-        root = directory(root);
-    }
-    let module = repository.line_of(&join(root, "go.mod").unwrap_or_default(), "module ").unwrap_or_default();
+    let Some(root) = upwards(directory(path)).find(|at| repository.is_file(&join_file(at, "go.mod"))) else { return Vec::new() };
+    let module = repository.line_of(&join_file(root, "go.mod"), "module ").unwrap_or_default();
     let Some(below) = wanted.strip_prefix(module.trim()).filter(|rest| rest.is_empty() || rest.starts_with('/')) else { return Vec::new() };
     let Some(package) = join(root, below).filter(|_| !module.is_empty()) else { return Vec::new() };
     let in_package = |file: &&String| directory(file) == package && file.ends_with(".go") && !file.ends_with("_test.go");

@@ -197,7 +197,7 @@ fn start(session: &Session, request: &Request, call: &Call<'_>) -> Result<Start>
 
 /// The source files beneath some directories; `name` is what they were asked for by.
 fn beneath(workspace: &Workspace, name: &str, directories: &[Location], call: &Call<'_>) -> Result<Vec<Location>> {
-    let found: Vec<Location> = directories.iter().flat_map(|directory| source_files(workspace, directory, &call.cancel)).collect();
+    let found = source_files(workspace, directories, &call.cancel)?;
     match found.len() {
         0 => Err(Error::bad_argument(format!("{} is no source file and has none in it; name files to start from.", quote(name)))),
         1..=MOST_ROOTS => Ok(found),

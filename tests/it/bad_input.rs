@@ -174,8 +174,11 @@ async fn an_ignore_file_that_would_use_up_the_stack_hides_its_directory() {
     let found = client.text("grep", json!({ "pattern": "needle" })).await;
     assert!(found.ends_with("1 path could not be read.\na.txt\n1:needle\n"), "{found}");
     assert_eq!(client.text("grep", json!({ "pattern": "needle", "path": "vendored/b.txt" })).await, "vendored/b.txt\n1:needle\n");
-    let refused = client.call("grep", json!({ "pattern": "needle", "path": "vendored" })).await;
-    assert!(refused.is_error && refused.text.contains(".gitignore\" has a line with more than 100 braces"), "{refused:?}");
+    for (tool, arguments) in [("grep", json!({ "pattern": "needle", "path": "vendored" })), ("repo_map", json!({ "roots": ["vendored"] }))]
+    {
+        let refused = client.call(tool, arguments).await;
+        assert!(refused.is_error && refused.text.contains(".gitignore\" has a line with more than 100 braces"), "{refused:?}");
+    }
 }
 
 #[tokio::test]

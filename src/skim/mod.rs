@@ -9,14 +9,15 @@ pub mod fallback;
 pub mod kernels;
 pub mod protocol;
 pub mod remote;
+mod shortlist;
 pub mod swe_pruner;
 
 use std::ops::Range;
 
 use tokio_util::sync::CancellationToken;
 
-/// Texts of more lines are not skimmed: it would take longer than clients wait.
-pub const LONGEST_SKIMMED: usize = 50_000;
+/// Texts of more lines are not skimmed: even to pick some of them would take longer than clients wait.
+pub const LONGEST_SKIMMED: usize = 500_000;
 
 /// Scores of the lines of one text.
 #[derive(Debug, Clone)]
@@ -150,7 +151,7 @@ pub fn skim_safely(skimmer: &dyn Skimmer, lines: &[&str], question: &str, cancel
     if lines.len() > LONGEST_SKIMMED {
         return Err(SkimError::TooLong { lines: lines.len(), most: LONGEST_SKIMMED });
     }
-    let call = std::panic::AssertUnwindSafe(|| skimmer.skim(lines, question, cancel));
+    let call = std::panic::AssertUnwindSafe(|| shortlist::skim(skimmer, lines, question, cancel));
     let scores = std::panic::catch_unwind(call).unwrap_or(Err(SkimError::Panicked))?;
     if scores.keep.len() != lines.len() || !scores.answer.is_finite() || scores.keep.iter().any(|score| !score.is_finite()) {
         return Err(SkimError::Unusable);

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::{Call, Output, Part, Session, answer, lenient_number, question};
+use super::{Call, Output, Part, Session, answer, lenient_number, lenient_text, question};
 use crate::error::{Error, Result, counted, quote, shorten};
 use crate::prune::matches::{FileMatches, FoundLine, Results, Unshown};
 use crate::prune::{Decision, decide};
@@ -29,8 +29,8 @@ const MOST_CONTEXT: usize = 50;
 const LONGEST_LINE_BYTES: usize = 64_000_000;
 /// Memory of a compiled pattern, at most: compiling cannot be cancelled, and up to here takes half a second.
 const REGEX_BYTES: usize = 10_000_000;
-/// With a question, so many times the characters of a result are skimmed.
-const SKIMMED: usize = 10;
+/// With a question, so many times the characters of a result are skimmed: two million take some three seconds, and few searches find more.
+const SKIMMED: usize = 100;
 
 /// What to search for.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -39,10 +39,10 @@ pub struct Request {
     /// Regular expression (Rust syntax, as in ripgrep)
     pub pattern: String,
     /// File or directory; everything if left out
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_text")]
     pub path: Option<String>,
     /// Only files matching this, e.g. *.rs or !tests/**
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_text")]
     pub glob: Option<String>,
     /// Lines to show around each match
     #[serde(default, deserialize_with = "lenient_number")]
@@ -58,7 +58,7 @@ pub struct Request {
     #[schemars(skip)]
     pub more: More,
     /// As for read_file
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_text")]
     pub context_focus_question: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Call, Output, Session, lenient_number, read_file};
+use super::{Call, Output, Session, lenient_number, lenient_text, read_file};
 use crate::error::{Error, Result};
 
 /// Lines shown when no number is given, as head(1) does.
@@ -19,7 +19,7 @@ pub struct Request {
     #[serde(default, deserialize_with = "lenient_number")]
     pub lines: Option<usize>,
     /// As for read_file
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_text")]
     pub context_focus_question: Option<String>,
 }
 

@@ -251,6 +251,11 @@ fn question(text: Option<&String>) -> Result<Option<FocusQuestion>> {
     text.map(|text| FocusQuestion::new(text)).transpose()
 }
 
+/// Reads a text that may be blank where it is left out: some agents fill in every argument.
+fn lenient_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.trim().is_empty()))
+}
+
 /// Reads a whole number that may have come as a string or with a fraction of zero: some agents write theirs so.
 fn lenient_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<usize>, D::Error> {
     #[derive(Deserialize)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Call, Output, Session, lenient_number, question};
+use super::{Call, Output, Session, lenient_number, lenient_text, question};
 use crate::error::Result;
 use crate::workspace::text;
 
@@ -20,7 +20,7 @@ pub struct Request {
     #[serde(default, deserialize_with = "lenient_number")]
     pub end_line: Option<usize>,
     /// A complete question that this read should answer, then 4 to 8 other words its code may use: "Where is the retry delay capped? (backoff, sleep, max)". Leave out for the exact text
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_text")]
     pub context_focus_question: Option<String>,
 }
 

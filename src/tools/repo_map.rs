@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Call, Output, Session, lenient_number, question};
+use super::{Call, Output, Session, lenient_number, lenient_text, question};
 use crate::error::{Error, Result, counted, quote, shorten};
 use crate::prune::FocusQuestion;
 use crate::repomap::repository::{Repository, Skipped, join, source_files};
@@ -27,10 +27,10 @@ pub struct Request {
     #[serde(default)]
     pub roots: Option<Vec<String>>,
     /// A problem statement that names them in lines such as Path: 'pkg/a.py'
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_text")]
     pub task: Option<String>,
     /// Shows the symbols that answer it first
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_text")]
     pub context_focus_question: Option<String>,
     /// Tokens of the map; 1500 if left out
     #[serde(default, deserialize_with = "lenient_number")]

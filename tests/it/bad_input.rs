@@ -57,7 +57,7 @@ fn cases() -> Vec<(&'static str, Value, &'static str)> {
         ("read_file", json!({ "path": "text.txt", "lines": 2 }), "unknown field `lines`"),
         ("read_file", json!({ long.as_str(): 1 }), "unknown field"),
         ("read_file", json!({}), "missing field `path`"),
-        ("read_file", json!({ "path": "text.txt", "context_focus_question": " " }), "The focus question is empty"),
+        ("read_file", json!({ "path": "text.txt", "context_focus_question": "?" }), "The focus question is empty"),
         ("read_file", json!({ "path": "text.txt", "context_focus_question": "why? ".repeat(20_000) }), "has 99999 characters"),
         ("read_file", json!({ "path": "large.txt" }), "13 MB"),
         ("read_file", json!({ "path": "large.txt", "start_line": 2_500_001 }), "which has 2500000 lines"),
@@ -112,13 +112,15 @@ async fn a_file_without_permission_is_named_as_such() {
 }
 
 #[tokio::test]
-async fn quoted_numbers_and_nulls_are_taken_as_meant() {
+async fn quoted_numbers_nulls_and_blanks_are_taken_as_meant() {
     let directory = bad_directory();
     let client = Client::start(directory.path(), eras()[1].clone()).await;
     let arguments = json!({ "path": "text.txt", "start_line": 2.0 });
     assert_eq!(client.text("read_file", arguments).await, "two\n");
     let arguments = json!({ "path": "text.txt", "start_line": "2", "end_line": null, "context_focus_question": null });
     assert_eq!(client.text("read_file", arguments).await, "two\n");
+    let arguments = json!({ "pattern": "two", "path": "", "glob": "", "context": null, "context_focus_question": " " });
+    assert_eq!(client.text("grep", arguments).await, "text.txt\n2:two\n");
 }
 
 #[tokio::test]

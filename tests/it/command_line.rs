@@ -104,8 +104,22 @@ fn a_pipe_loses_nothing() {
     assert!(printed.stdout.contains("FAILED: a\0b \u{fffd}\n") && printed.stdout.contains("bytes that are no text"), "{}", printed.stdout);
     assert_eq!(codeskim_with_input(here, &["prune", "--focus", "?"], &log).status, 2);
     let endless: String = (0..60_000).map(|i| format!("line {i}\n")).collect();
-    let printed = codeskim_with_input(here, &["prune", "--focus", "what is in line 59990?"], endless.as_bytes());
-    assert!(printed.stdout.starts_with("stdin lines 10001-60000 of 60000: "), "{:.100}", printed.stdout);
+    for line in ["line 7", "line 59990"] {
+        let printed = codeskim_with_input(here, &["prune", "--focus", &format!("What does {line} say?")], endless.as_bytes());
+        assert!(printed.stdout.starts_with("stdin: "), "{:.100}", printed.stdout);
+        assert!(printed.stdout.contains("Of 60000 lines the 50000 nearest to the question's words were skimmed."), "{:.300}", printed.stdout);
+        assert!(printed.stdout.contains(&format!("\n{line}\n")), "{}", printed.stdout);
+    }
+}
+
+#[test]
+fn a_question_is_asked_of_all_matches_and_not_only_of_the_first() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let noise: String = (0..6_000).map(|i| format!("        log.debug(\"loaded the table of contents, page {i}\")\n")).collect();
+    std::fs::write(directory.path().join("a.py"), noise).expect("written");
+    std::fs::write(directory.path().join("z.py"), "log.error(\"retry limit reached, giving up\")\n").expect("written");
+    let printed = codeskim(directory.path(), &["grep", "log", "--focus", "What is logged when the retry limit is reached?"]);
+    assert!(printed.stdout.contains("z.py\n1:log.error") && !printed.stdout.contains("were looked at"), "{}", printed.stdout);
 }
 
 #[test]

@@ -107,7 +107,11 @@ fn a_pipe_loses_nothing() {
     for line in ["line 7", "line 59990"] {
         let printed = codeskim_with_input(here, &["prune", "--focus", &format!("What does {line} say?")], endless.as_bytes());
         assert!(printed.stdout.starts_with("stdin: "), "{:.100}", printed.stdout);
-        assert!(printed.stdout.contains("Of 60000 lines the 50000 nearest to the question's words were skimmed."), "{:.300}", printed.stdout);
+        assert!(
+            printed.stdout.contains("Of 60000 lines the 50000 nearest to the question's words were skimmed."),
+            "{:.300}",
+            printed.stdout
+        );
         assert!(printed.stdout.contains(&format!("\n{line}\n")), "{}", printed.stdout);
     }
 }

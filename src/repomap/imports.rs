@@ -77,7 +77,7 @@ fn script(node: Node<'_>, text: Text<'_>) -> Option<String> {
         }
         _ => None,
     };
-    from.map(|from| unquote(&text(from))).filter(|from| from.starts_with('.'))
+    from.map(|from| unquote(&text(from)))
 }
 
 fn rust(node: Node<'_>, text: Text<'_>) -> Vec<Import> {

@@ -6,6 +6,7 @@
 
 pub mod control;
 pub mod imports;
+mod manifest;
 pub mod repository;
 pub mod resolve;
 pub mod symbols;

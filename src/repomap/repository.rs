@@ -1,10 +1,11 @@
 //! The files of one root as the map sees them: by path, parsed once while they do not change.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tree_sitter::Tree;
 
@@ -65,14 +66,25 @@ pub struct Repository<'a> {
     memory: &'a Memory,
     cancel: &'a CancellationToken,
     exists: Mutex<HashMap<String, bool>>,
+    manifests: Mutex<HashMap<String, Arc<Value>>>,
     all: OnceLock<Vec<String>>,
+    script_packages: OnceLock<HashMap<String, String>>,
 }
 
 impl<'a> Repository<'a> {
     /// The repository that a place is in.
     pub fn new(workspace: &'a Workspace, place: &Location, memory: &'a Memory, cancel: &'a CancellationToken) -> Self {
         let base = place.beside("");
-        Self { workspace, base, memory, cancel, exists: Mutex::default(), all: OnceLock::new() }
+        Self {
+            workspace,
+            base,
+            memory,
+            cancel,
+            exists: Mutex::default(),
+            manifests: Mutex::default(),
+            all: OnceLock::new(),
+            script_packages: OnceLock::new(),
+        }
     }
 
     /// Whether there is a file of this path.
@@ -141,9 +153,37 @@ impl<'a> Repository<'a> {
 
     /// What follows `start` on the first line of a file that begins with it.
     pub fn line_of(&self, path: &str, start: &str) -> Option<String> {
+        self.text(path)?.lines().find_map(|line| line.strip_prefix(start).map(str::to_owned))
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
         let open = self.workspace.open_location(&self.base.beside(path)).ok()?;
-        let text = read(open, None, None, self.cancel).ok()?.text;
-        text.as_str().lines().find_map(|line| line.strip_prefix(start).map(str::to_owned))
+        Some(read(open, None, None, self.cancel).ok()?.text.as_str().to_owned())
+    }
+
+    /// What a manifest in TOML or in JSON, comments in it or not, says; null where there is none that can be read.
+    pub fn manifest(&self, path: &str) -> Arc<Value> {
+        if let Some(known) = lock(&self.manifests).get(path) {
+            return Arc::clone(known);
+        }
+        let parse = |text: String| match path.ends_with(".toml") {
+            true => toml_edit::de::from_str(&text).ok(),
+            false => jsonc_parser::parse_to_serde_value(&text, &jsonc_parser::ParseOptions::default()).ok(),
+        };
+        let found =
+            Arc::new(Some(path).filter(|path| self.is_file(path)).and_then(|path| self.text(path)).and_then(parse).unwrap_or_default());
+        lock(&self.manifests).insert(path.to_owned(), Arc::clone(&found));
+        found
+    }
+
+    /// The directory of the JavaScript package of this name, of those that have source files.
+    pub fn script_package(&self, name: &str) -> Option<&str> {
+        let packages = self.script_packages.get_or_init(|| {
+            let directories: BTreeSet<&str> = self.all().iter().flat_map(|file| upwards(directory(file))).collect();
+            let named = |at: &str| Some((self.manifest(&join_file(at, "package.json"))["name"].as_str()?.to_owned(), at.to_owned()));
+            directories.into_iter().filter_map(named).collect()
+        });
+        packages.get(name).map(String::as_str)
     }
 
     /// All files in known languages, in order; .gitignore and its kin respected.
@@ -199,6 +239,16 @@ pub fn holds_statements(kind: &str) -> bool {
 /// The directory of a path; empty at the top.
 pub fn directory(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// A directory and those above it, to the top.
+pub fn upwards(from: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(from), |at| (!at.is_empty()).then(|| directory(at)))
+}
+
+/// A file in a directory, which may be the top.
+pub fn join_file(directory: &str, file: &str) -> String {
+    if directory.is_empty() { file.to_owned() } else { format!("{directory}/{file}") }
 }
 
 /// A path below a directory, `.` and `..` resolved; `None` for one that leads out of the repository.

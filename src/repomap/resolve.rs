@@ -6,7 +6,8 @@
 use std::collections::HashSet;
 
 use super::imports::Import;
-use super::repository::{Repository, directory, join};
+use super::manifest;
+use super::repository::{Repository, directory, join, join_file, upwards};
 use crate::prune::language::Language;
 
 /// Directories that are often on the path of a language's imports, beside the top.
@@ -95,17 +96,15 @@ fn find(module: &str, places: &[String], repository: &Repository<'_>) -> Option<
     file
 }
 
-/// A directory and those above it, to the top.
-fn upwards(from: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(from), |at| (!at.is_empty()).then(|| directory(at)))
-}
-
-fn join_file(directory: &str, file: &str) -> String {
-    if directory.is_empty() { file.to_owned() } else { format!("{directory}/{file}") }
-}
-
 fn script(path: &str, from: &str, repository: &Repository<'_>) -> Option<String> {
-    let base = join(directory(path), from)?;
+    if from.starts_with('.') {
+        return script_file(join(directory(path), from)?, repository);
+    }
+    let file = |places: Vec<String>| places.into_iter().find_map(|place| script_file(place, repository));
+    file(manifest::aliased(path, from, repository)).or_else(|| file(manifest::in_package(path, from, repository)))
+}
+
+fn script_file(base: String, repository: &Repository<'_>) -> Option<String> {
     let endings = |base: &str| SCRIPT_ENDINGS.map(|ending| format!("{base}.{ending}"));
     // TypeScript imports "./a.js" and means a.ts.
     let without = base.rsplit_once('.').filter(|(_, ending)| ending.ends_with("js") || *ending == "jsx").map(|(base, _)| base);
@@ -142,17 +141,10 @@ fn rust(path: &str, used: &[String], repository: &Repository<'_>) -> Option<Stri
             let up = (0..ups).try_fold(own.as_str(), |at, _| (!at.is_empty()).then(|| directory(at)))?;
             (up.to_owned(), &used[ups..])
         }
-        name => (own_crate(path, name, repository)?, &used[1..]),
+        name => (manifest::crate_sources(path, name, repository)?, &used[1..]),
     };
     // The longest part of the path that is a file; the rest are items in it.
     (1..=rest.len()).rev().find_map(|length| rust_module(&join(&start, &rest[..length].join("/"))?, repository))
-}
-
-/// The sources of the library that a file of the same package calls by its name: a binary, a test, a benchmark or an example.
-fn own_crate(path: &str, name: &str, repository: &Repository<'_>) -> Option<String> {
-    let package = upwards(directory(path)).find(|at| repository.is_file(&join_file(at, "Cargo.toml")))?;
-    let own = repository.line_of(&join_file(package, "Cargo.toml"), "name = ")?;
-    (own.trim().trim_matches('"').replace('-', "_") == name).then(|| join_file(package, "src"))
 }
 
 fn go(path: &str, wanted: &str, repository: &Repository<'_>) -> Vec<String> {

@@ -237,10 +237,10 @@ fn a_binary_calls_its_own_library_by_name() {
         ("app/Cargo.toml", "[package]\nname = \"my-tool\"\n"),
         ("app/src/lib.rs", "pub mod read;\n"),
         ("app/src/read.rs", "pub fn read() {}\n"),
-        ("app/src/main.rs", "use my_tool::read::read;\nuse other::read;\n\nfn main() {}\n"),
+        ("app/src/main.rs", "use my_tool::read::read;\nuse unlisted::read;\n\nfn main() {}\n"),
         ("app/tests/it.rs", "use my_tool::read;\n"),
-        ("other/Cargo.toml", "[package]\nname = \"other\"\n"),
-        ("other/src/read.rs", "pub fn read() {}\n"),
+        ("unlisted/Cargo.toml", "[package]\nname = \"unlisted\"\n"),
+        ("unlisted/src/read.rs", "pub fn read() {}\n"),
     ]);
     for start in ["app/src/main.rs", "app/tests/it.rs"] {
         let map = map(directory.path(), &[start]).stdout;
@@ -319,6 +319,49 @@ fn a_report_has_a_row_for_every_task() {
     assert_eq!(rows.len(), 4, "{}", printed.stdout);
     assert_eq!(rows[1][1..5], ["1", "1", "9", "8"], "{}", printed.stdout);
     assert!(rows[2][8].contains("names no files") && rows[3][8].contains("No such file"), "{}", printed.stdout);
+}
+
+#[test]
+fn packages_of_a_cargo_workspace_are_followed() {
+    let directory = repository(&[
+        ("Cargo.toml", "[workspace]\nmembers = [\"*\"]\n[workspace.dependencies]\nshared-core = { path = \"core\" }\n"),
+        (
+            "app/Cargo.toml",
+            "[package]\nname = \"app\"\n[dependencies]\nshared-core.workspace = true\nserde = \"1\"\n[dev-dependencies]\nhelp = { path = \"../help\" }\n",
+        ),
+        ("app/src/main.rs", "use shared_core::store::Store;\nuse help::given;\nuse serde::ser;\nfn main() {}\n"),
+        ("core/Cargo.toml", "[package]\nname = \"shared-core\"\n"),
+        ("core/src/store.rs", "pub struct Store;\n"),
+        ("help/Cargo.toml", "[package]\nname = \"help\"\n"),
+        ("help/src/given.rs", "pub fn given() {}\n"),
+    ]);
+    let map = map(directory.path(), &["app/src/main.rs"]).stdout;
+    assert!(map.contains("-> core/src/store.rs") && map.contains("help/src/given.rs") && map.contains("pub struct Store"), "{map}");
+}
+
+#[test]
+fn aliases_and_packages_of_a_javascript_workspace_are_followed() {
+    let directory = repository(&[
+        ("package.json", "{ \"workspaces\": [\"packages/*\"] }\n"),
+        ("tsconfig.base.json", "{ \"compilerOptions\": { \"baseUrl\": \".\", \"paths\": { \"@lib/*\": [\"packages/lib/src/*\"] } } }\n"),
+        (
+            "packages/app/tsconfig.json",
+            "{\n  // What the editor reads.\n  \"extends\": \"../../tsconfig.base\",\n  \"compilerOptions\": { \"paths\": { \"@/*\": [\"./src/*\"], }, },\n}\n",
+        ),
+        (
+            "packages/app/src/main.ts",
+            "import { a } from '@/views/a';\nimport { b } from '@lib/b';\nimport { c } from '@acme/tools';\nimport { d } from '@acme/tools/deep';\nimport React from 'react';\n",
+        ),
+        ("packages/app/src/views/a.tsx", "export const a = 1;\n"),
+        ("packages/lib/src/b.ts", "export function b() {}\n"),
+        ("packages/tools/package.json", "{ \"name\": \"@acme/tools\", \"main\": \"dist/index.js\" }\n"),
+        ("packages/tools/src/index.ts", "export function c() {}\n"),
+        ("packages/tools/src/deep.ts", "export function d() {}\n"),
+    ]);
+    let map = map(directory.path(), &["packages/app/src/main.ts"]).stdout;
+    for file in ["packages/app/src/views/a.tsx", "packages/lib/src/b.ts", "packages/tools/src/index.ts", "packages/tools/src/deep.ts"] {
+        assert!(map.contains(file), "{file} in {map}");
+    }
 }
 
 #[test]

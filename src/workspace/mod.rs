@@ -104,19 +104,23 @@ impl Workspace {
         }
     }
 
-    /// Opens a regular file given by a path relative to a root, or an absolute one inside a root.
+    /// Opens a regular file given by a path relative to a root, or an absolute one inside a root. One that several roots have is refused: which
+    /// of them is meant cannot be told, and an exact text leaves no place to say which it is.
     pub fn open_file(&self, path: &str) -> Result<OpenFile> {
-        let mut first = None;
+        let (mut opened, mut outside, mut refused) = (Vec::new(), None, None);
         for location in self.candidates(path)? {
             match self.open_location(&location) {
-                Err(error @ (Error::NotFound { .. } | Error::OutsideRoots { .. })) => first = first.or(Some(error)),
-                done => return done,
+                Ok(open) => opened.push(open),
+                Err(Error::NotFound { .. }) => {}
+                Err(error @ Error::OutsideRoots { .. }) => outside = outside.or(Some(error)),
+                Err(error) => refused = refused.or(Some(error)),
             }
         }
-        Err(match first {
-            Some(error @ Error::OutsideRoots { .. }) => error,
-            _ => self.not_found(path, true),
-        })
+        if opened.len() > 1 {
+            let places: Vec<_> = opened.iter().map(|open| quote(&open.shown)).collect();
+            return Err(Error::bad_argument(format!("{} is in several roots; ask for {}.", quote(path), places.join(" or "))));
+        }
+        opened.pop().ok_or_else(|| refused.or(outside).unwrap_or_else(|| self.not_found(path, true)))
     }
 
     /// Opens a regular file at a known place.

@@ -127,9 +127,16 @@ fn a_question_is_asked_of_all_matches_and_not_only_of_the_first() {
 }
 
 #[test]
-fn a_path_that_several_roots_have_is_searched_in_all_of_them() {
+fn a_path_that_several_roots_have_is_searched_in_all_of_them_and_read_in_none() {
     let arguments = ["--root", "src/eval", "--root", "tests", "grep", "^use ", "."];
     let printed = codeskim(Path::new(REPOSITORY), &arguments);
+    let read = codeskim(Path::new(REPOSITORY), &["--root", "src/eval", "--root", "src/ledger", "read", "mod.rs"]);
+    assert_eq!(read.status, 2);
+    assert!(
+        read.stderr.contains("\"mod.rs\" is in several roots; ask for \"") && read.stderr.contains("/src/ledger/mod.rs\"."),
+        "{}",
+        read.stderr
+    );
     assert!(printed.stdout.contains("tests/it/trust.rs") && printed.stdout.contains("src/eval/"), "{}", printed.stdout);
     let both = codeskim(Path::new(REPOSITORY), &["grep", "^use std::", "src/hub.rs", "src/eval"]);
     assert!(

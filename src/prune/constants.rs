@@ -27,13 +27,13 @@ pub fn used(lines: &[&str], picked: &[bool]) -> Vec<usize> {
     found
 }
 
-/// The words of a line that are written like constants, `MAX_SIZE` or `kMaxSize`, and where they begin.
+/// The words of a line that are written like constants, `MAX_SIZE`, `_MAX_SIZE` or `kMaxSize`, and where they begin.
 fn constants(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     line.split(|c| !is_name_part(c)).filter_map(move |word| {
         let start = at + line[at..].find(word)?;
         at = start + word.len();
-        let bytes = word.as_bytes();
+        let bytes = word.trim_start_matches('_').as_bytes();
         let upper = bytes.len() >= 3 && bytes[0].is_ascii_uppercase() && bytes.iter().all(|byte| !byte.is_ascii_lowercase());
         let camel = bytes.len() >= 3 && bytes[0] == b'k' && bytes[1].is_ascii_uppercase();
         (upper || camel).then_some((start, word))
@@ -77,10 +77,13 @@ mod tests {
             "FILE *in = open(); case OTHER: x = 1;",
             "    case OTHER: x = 1;",
             "FILE *out = open();",
+            "_PRIVATE = 5",
+            "wait(_PRIVATE)",
         ];
         let with = |line: usize| used(&lines, &(0..lines.len()).map(|i| i == line).collect::<Vec<_>>());
         assert_eq!(with(10), [0, 1, 2, 3, 4, 5, 6]);
         assert!(with(11).is_empty() && with(13).is_empty());
+        assert_eq!(with(17), [16]);
         assert_eq!(with(0), [0]);
     }
 }

@@ -34,6 +34,8 @@ pub const WORTHWHILE: f64 = 0.8;
 const SHORT_DEFINITION: usize = 40;
 /// A name that the question spells out is shown wherever it stands, where it stands on so many lines at most, or on a hundredth of them.
 const RARE_NAME: usize = 8;
+/// Shorter words in capitals are rather abbreviations than names.
+const SHOUTED: usize = 6;
 /// Lines with this share of the threshold's odds are likely enough where few reach it: of odds, and not of the probability, so that a service
 /// that moves all log-odds by the same number (`serve --http`) has the same lines picked.
 const LIKELY: f32 = 0.274;
@@ -70,7 +72,7 @@ impl FocusQuestion {
         &self.0
     }
 
-    /// The words in it that look like names in code: `a_b`, `aB` and `a()`, and those between backticks.
+    /// The words in it that look like names in code: `a_b`, `aB`, `a()` and `ABCDEF`, and those between backticks.
     pub fn names(&self) -> Vec<&str> {
         let (mut names, mut rest) = (Vec::new(), self.as_str());
         while let Some(start) = rest.find(is_name_part) {
@@ -78,7 +80,8 @@ impl FocusQuestion {
             let (word, after) = from.split_at(from.find(|c| !is_name_part(c)).unwrap_or(from.len()));
             let two_cases = word.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
             let quoted = before.ends_with('`') && after.starts_with('`');
-            if two_cases || quoted || word.trim_matches('_').contains('_') || after.starts_with("()") {
+            let shouted = word.len() >= SHOUTED && !word.contains(char::is_lowercase) && word.contains(char::is_uppercase);
+            if two_cases || shouted || quoted || word.trim_matches('_').contains('_') || after.starts_with("()") {
                 names.push(word);
             }
             rest = after;
@@ -354,8 +357,8 @@ mod tests {
     fn names_in_a_question_look_like_code() {
         let names = |question: &str| FocusQuestion::new(question).expect("a question").names().join(" ");
         assert_eq!(
-            names("How does get_backoff_time() cap it, and where is maxDelay or `flock` read by run()?"),
-            "get_backoff_time maxDelay flock run"
+            names("How does get_backoff_time() cap it, and where is maxDelay or `flock` read by run() up to MAXLINELEN?"),
+            "get_backoff_time maxDelay flock run MAXLINELEN"
         );
         assert_eq!(names("Which HTTP headers does Retry remove on redirect 307, _if_ any?"), "");
         assert_eq!(names("何処?"), "");

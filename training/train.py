@@ -101,7 +101,7 @@ def together(guides, inputs, known, share):
 
 
 def together_loss(model, emission, answer, wanted, wanted_answer, weight_of_answer):
-    """Of all that has the probabilities `wanted`, what is nearest to the CRF: each emission's slope is its own probability less the wanted one."""
+    """log Z less (wanted - 1/2) times the emissions: the slope of each emission is its line's probability by the CRF less the wanted one."""
     line = model.crf_weight(emission) - ((wanted - 0.5) * emission).sum(1)
     return line.mean() / emission.shape[1] + 2 * weight_of_answer * F.binary_cross_entropy_with_logits(answer, wanted_answer.sigmoid())
 
@@ -161,6 +161,8 @@ def main():
     torch.set_num_threads(os.cpu_count())
     torch.manual_seed(1)
     is_student = args.stage == "student"
+    if args.beside and (not is_student or not args.start or args.no_teacher):
+        raise SystemExit("--beside is for a student that goes on from --start and has a teacher")
     mined_share, first_share = (MINED[args.stage], START_MINED[args.stage]) if args.mined is None else (args.mined, args.mined)
 
     # --- data
@@ -276,20 +278,20 @@ def main():
             known = places(inputs[0], inputs[4])
             emission, answer = model.judge(*met, inputs[1] != 0, model.bias(known))
             taught = guide is not None and not is_log and (is_mined or args.beside or rng.random() < max(LEAST_TAUGHT, 1 - progress))
-            hard = label_loss(model, emission, answer, label, args.document)
+            hard = lambda: label_loss(model, emission, answer, label, args.document)
             if not taught:
-                loss = hard
+                loss = hard()
             elif args.beside:
                 loss = together_loss(model, emission, answer, *together((origin, guide), inputs, known, args.beside), args.document)
                 if not is_mined:
-                    loss = (1 - HARD_BESIDE) * loss + HARD_BESIDE * hard
+                    loss = (1 - HARD_BESIDE) * loss + HARD_BESIDE * hard()
             else:
                 with torch.no_grad():
                     wanted = guide.meet(*inputs)
                     judged = guide.judge(*wanted, inputs[1] != 0, guide.bias(known))
                 loss = teacher_loss(emission, answer, *judged, args.document)
                 if not is_mined:
-                    loss = (1 - HARD) * loss + HARD * hard
+                    loss = (1 - HARD) * loss + HARD * hard()
                 loss = loss + LIKENESS * (1 - progress) * likeness_loss(met, wanted)
             (loss / args.texts).backward()
             total += loss.item() / args.texts

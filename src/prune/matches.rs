@@ -252,12 +252,13 @@ impl Material for Rows<'_> {
         let mut at = 0;
         for (_, file) in self.results.with_text() {
             let lines = &mut kept[at + 1..at + 1 + file.lines.len()];
-            for i in 0..lines.len() {
-                if lines[i] && !file.lines[i].is_match {
-                    let distance = |j: &usize| file.lines[*j].number.abs_diff(file.lines[i].number);
-                    let nearest = (0..lines.len()).filter(|j| file.lines[*j].is_match).min_by_key(distance);
-                    nearest.into_iter().for_each(|j| lines[j] = true);
-                }
+            let matches: Vec<usize> = (0..lines.len()).filter(|line| file.lines[*line].is_match).collect();
+            let own: Vec<usize> = (0..lines.len()).filter(|line| lines[*line] && !file.lines[*line].is_match).collect();
+            for line in own {
+                let after = matches.partition_point(|other| *other < line);
+                let beside = &matches[after.saturating_sub(1)..matches.len().min(after + 1)];
+                let nearest = beside.iter().min_by_key(|other| file.lines[**other].number.abs_diff(file.lines[line].number));
+                nearest.into_iter().for_each(|other| lines[*other] = true);
             }
             kept[at] = kept[at + 1..at + 1 + file.lines.len()].contains(&true);
             at += 1 + file.lines.len();

@@ -34,7 +34,7 @@ pub const WORTHWHILE: f64 = 0.8;
 const SHORT_DEFINITION: usize = 40;
 /// A name that the question spells out is shown wherever it stands, where it stands on so many lines at most, or on a hundredth of them.
 const RARE_NAME: usize = 8;
-/// Shorter words in capitals are rather abbreviations than names.
+/// Shorter words in capitals, in letters of ASCII, are rather abbreviations than names; so are those of a question that is all in capitals.
 const SHOUTED: usize = 6;
 /// Lines with this share of the threshold's odds are likely enough where few reach it: of odds, and not of the probability, so that a service
 /// that moves all log-odds by the same number (`serve --http`) has the same lines picked.
@@ -75,12 +75,13 @@ impl FocusQuestion {
     /// The words in it that look like names in code: `a_b`, `aB`, `a()` and `ABCDEF`, and those between backticks.
     pub fn names(&self) -> Vec<&str> {
         let (mut names, mut rest) = (Vec::new(), self.as_str());
+        let calm = rest.contains(char::is_lowercase);
         while let Some(start) = rest.find(is_name_part) {
             let (before, from) = rest.split_at(start);
             let (word, after) = from.split_at(from.find(|c| !is_name_part(c)).unwrap_or(from.len()));
             let two_cases = word.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
             let quoted = before.ends_with('`') && after.starts_with('`');
-            let shouted = word.len() >= SHOUTED && !word.contains(char::is_lowercase) && word.contains(char::is_uppercase);
+            let shouted = calm && word.len() >= SHOUTED && word.bytes().all(|byte| byte.is_ascii_uppercase());
             if two_cases || shouted || quoted || word.trim_matches('_').contains('_') || after.starts_with("()") {
                 names.push(word);
             }
@@ -361,6 +362,7 @@ mod tests {
             "get_backoff_time maxDelay flock run MAXLINELEN"
         );
         assert_eq!(names("Which HTTP headers does Retry remove on redirect 307, _if_ any?"), "");
+        assert_eq!(names("WHICH HEADERS ARE REMOVED FROM A СЕРВЕР?"), "");
         assert_eq!(names("何処?"), "");
     }
 

@@ -1,14 +1,19 @@
 //! What manifests say of the names in imports: packages beside this one, and TypeScript's aliases. Nothing of them is run, and what a build tool
 //! would add is not known.
 
+use std::cmp::Reverse;
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::repository::{Repository, directory, join, join_file, upwards};
 
-/// Where TypeScript's aliases stand, beside the file whose name is looked for.
+/// Where TypeScript's aliases stand, beside the importing file or above it.
 const SCRIPT_CONFIGS: [&str; 4] = ["tsconfig.json", "jsconfig.json", "tsconfig.app.json", "tsconfig.base.json"];
 /// Configurations that extend each other, at most.
-const EXTENDED: usize = 4;
+const EXTENDED: usize = 16;
+/// Places that an alias may mean, at most.
+const MOST_PLACES: usize = 64;
 /// Where Cargo.toml names other packages.
 const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
@@ -37,46 +42,51 @@ pub fn crate_sources(path: &str, name: &str, repository: &Repository<'_>) -> Opt
 /// The paths without ending that a TypeScript alias may mean, the likeliest first.
 pub fn aliased(path: &str, wanted: &str, repository: &Repository<'_>) -> Vec<String> {
     let configs = upwards(directory(path)).flat_map(|at| SCRIPT_CONFIGS.map(|name| join_file(at, name)));
-    configs.flat_map(|config| through(&config, wanted, repository, EXTENDED)).collect()
+    configs.flat_map(|config| by_config(config, wanted, repository)).take(MOST_PLACES).collect()
 }
 
-fn through(config: &str, wanted: &str, repository: &Repository<'_>, levels: usize) -> Vec<String> {
-    let (at, manifest) = (directory(config), repository.manifest(config));
-    let options = &manifest["compilerOptions"];
-    let base = options["baseUrl"].as_str().and_then(|base| join(at, base));
+/// What a configuration and those it extends say. Of `paths` the nearest count; they are below the nearest `baseUrl`, or below their own file,
+/// and both are tried.
+fn by_config(config: String, wanted: &str, repository: &Repository<'_>) -> Vec<String> {
+    let chain = with_extended(config, repository);
+    let base = chain.iter().find_map(|(at, manifest)| join(at, manifest["compilerOptions"]["baseUrl"].as_str()?));
+    let paths = chain.iter().find_map(|(at, manifest)| Some((at, manifest["compilerOptions"]["paths"].as_object()?)));
     let mut found: Vec<(usize, String)> = Vec::new();
-    for (pattern, targets) in options["paths"].as_object().into_iter().flatten() {
+    for (at, (pattern, targets)) in paths.into_iter().flat_map(|(at, paths)| paths.iter().map(move |path| (at, path))) {
         let (before, after) = pattern.split_once('*').unwrap_or((pattern, ""));
         let star = wanted.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
         let Some(star) = star.filter(|star| pattern.contains('*') || star.is_empty()) else { continue };
-        let targets = targets.as_array().into_iter().flatten().filter_map(Value::as_str);
-        let places = targets.filter_map(|target| join(base.as_deref().unwrap_or(at), &target.replacen('*', star, 1)));
-        found.extend(places.map(|place| (before.len(), place)));
+        let targets = targets.as_array().into_iter().flatten().filter_map(Value::as_str).take(MOST_PLACES);
+        let below = |target: &str| [base.as_deref(), Some(at)].into_iter().flatten().filter_map(|at| join(at, target)).collect::<Vec<_>>();
+        found.extend(targets.flat_map(|target| below(&target.replacen('*', star, 1))).map(|place| (before.len(), place)));
     }
-    found.sort_by_key(|(matched, _)| std::cmp::Reverse(*matched)); // the longest pattern counts
-    let mut places: Vec<String> = found.into_iter().map(|(_, place)| place).collect();
-    places.extend(base.and_then(|base| join(&base, wanted)));
-    if levels > 0 {
-        let extended = match &manifest["extends"] {
-            Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
-            one => one.as_str().into_iter().collect::<Vec<_>>(),
-        };
-        for other in extended.into_iter().filter(|other| other.starts_with('.')) {
+    found.sort_by_key(|(matched, _)| Reverse(*matched)); // the longest pattern counts
+    found.into_iter().map(|(_, place)| place).chain(base.and_then(|base| join(&base, wanted))).collect()
+}
+
+/// A configuration and those it extends, each once, with their directories.
+fn with_extended(config: String, repository: &Repository<'_>) -> Vec<(String, Arc<Value>)> {
+    let (mut names, mut chain) = (vec![config], Vec::new());
+    while let Some(name) = names.get(chain.len()).cloned() {
+        let (at, manifest) = (directory(&name).to_owned(), repository.manifest(&name));
+        let several = manifest["extends"].as_array().into_iter().flatten();
+        for other in several.chain([&manifest["extends"]]).filter_map(Value::as_str).filter(|other| other.starts_with('.')) {
             let ending = if other.ends_with(".json") { "" } else { ".json" };
-            let other = join(at, &format!("{other}{ending}"));
-            places.extend(other.into_iter().flat_map(|other| through(&other, wanted, repository, levels - 1)));
+            let other = join(&at, &format!("{other}{ending}")).filter(|other| names.len() < EXTENDED && !names.contains(other));
+            names.extend(other);
         }
+        chain.push((at, manifest));
     }
-    places
+    chain
 }
 
 /// The paths without ending that a JavaScript package of the same workspace may mean: its sources, as what it is built into is not there.
 pub fn in_package(path: &str, wanted: &str, repository: &Repository<'_>) -> Vec<String> {
-    let is_workspace = |at: &&str| {
+    let is_workspace = |at: &str| {
         !repository.manifest(&join_file(at, "package.json"))["workspaces"].is_null()
             || repository.is_file(&join_file(at, "pnpm-workspace.yaml"))
     };
-    if upwards(directory(path)).find(is_workspace).is_none() {
+    if !upwards(directory(path)).any(is_workspace) {
         return Vec::new();
     }
     let parts = if wanted.starts_with('@') { 2 } else { 1 };
@@ -86,8 +96,9 @@ pub fn in_package(path: &str, wanted: &str, repository: &Repository<'_>) -> Vec<
     let places = match rest {
         "" => {
             let manifest = repository.manifest(&join_file(package, "package.json"));
-            let named = ["source", "module", "main", "types"].map(|key| manifest[key].as_str().map(str::to_owned));
-            named.into_iter().flatten().chain(["src/index", "index", "src/main"].map(str::to_owned)).collect()
+            let named = |key: &str| manifest[key].as_str().map(str::to_owned);
+            let usual = ["src/index", "index", "src/main"].map(|place| Some(place.to_owned()));
+            [named("source")].into_iter().chain(usual).chain(["module", "main", "types"].map(named)).flatten().collect()
         }
         rest => vec![rest.to_owned(), format!("src/{rest}")],
     };

@@ -1,6 +1,6 @@
 //! The files of one root as the map sees them: by path, parsed once while they do not change.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
@@ -157,8 +157,8 @@ impl<'a> Repository<'a> {
     }
 
     fn text(&self, path: &str) -> Option<String> {
-        let open = self.workspace.open_location(&self.base.beside(path)).ok()?;
-        Some(read(open, None, None, self.cancel).ok()?.text.as_str().to_owned())
+        let open = self.workspace.open_location(&self.base.beside(path)).ok().filter(|open| open.bytes <= LARGEST_SOURCE)?;
+        Some(read(open, None, None, self.cancel).ok()?.text.as_str().trim_start_matches('\u{feff}').to_owned())
     }
 
     /// What a manifest in TOML or in JSON, comments in it or not, says; null where there is none that can be read.
@@ -176,12 +176,19 @@ impl<'a> Repository<'a> {
         found
     }
 
-    /// The directory of the JavaScript package of this name, of those that have source files.
+    /// The directory of the JavaScript package of this name, of those that have source files; of several the shortest.
     pub fn script_package(&self, name: &str) -> Option<&str> {
         let packages = self.script_packages.get_or_init(|| {
-            let directories: BTreeSet<&str> = self.all().iter().flat_map(|file| upwards(directory(file))).collect();
-            let named = |at: &str| Some((self.manifest(&join_file(at, "package.json"))["name"].as_str()?.to_owned(), at.to_owned()));
-            directories.into_iter().filter_map(named).collect()
+            let mut directories: Vec<&str> = self.all().iter().flat_map(|file| upwards(directory(file))).collect();
+            directories.sort_unstable_by_key(|at| (at.len(), *at));
+            directories.dedup();
+            let mut packages = HashMap::new();
+            for at in directories.into_iter().take_while(|_| !self.is_cancelled()) {
+                if let Some(name) = self.manifest(&join_file(at, "package.json"))["name"].as_str() {
+                    packages.entry(name.to_owned()).or_insert_with(|| at.to_owned());
+                }
+            }
+            packages
         });
         packages.get(name).map(String::as_str)
     }

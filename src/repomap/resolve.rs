@@ -141,10 +141,17 @@ fn rust(path: &str, used: &[String], repository: &Repository<'_>) -> Option<Stri
             let up = (0..ups).try_fold(own.as_str(), |at, _| (!at.is_empty()).then(|| directory(at)))?;
             (up.to_owned(), &used[ups..])
         }
-        name => (manifest::crate_sources(path, name, repository)?, &used[1..]),
+        name => {
+            let sources = manifest::crate_sources(path, name, repository)?;
+            return module_in(&sources, &used[1..], repository).or_else(|| rust_module(&join(&sources, "lib")?, repository));
+        }
     };
-    // The longest part of the path that is a file; the rest are items in it.
-    (1..=rest.len()).rev().find_map(|length| rust_module(&join(&start, &rest[..length].join("/"))?, repository))
+    module_in(&start, rest, repository)
+}
+
+/// The longest part of a path of modules that is a file; the rest are items in it.
+fn module_in(start: &str, path: &[String], repository: &Repository<'_>) -> Option<String> {
+    (1..=path.len()).rev().find_map(|length| rust_module(&join(start, &path[..length].join("/"))?, repository))
 }
 
 fn go(path: &str, wanted: &str, repository: &Repository<'_>) -> Vec<String> {

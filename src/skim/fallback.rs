@@ -33,6 +33,10 @@ impl Skimmer for Fallback {
         }
     }
 
+    fn room(&self) -> usize {
+        self.first.room()
+    }
+
     fn warm_up(&self) {
         self.embedded.warm_up();
         self.first.warm_up();

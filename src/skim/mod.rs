@@ -92,7 +92,7 @@ pub enum SkimError {
     #[error("the model gave no usable scores")]
     Unusable,
     /// More lines than can be scored while somebody waits.
-    #[error("{lines} lines are too many to skim, ask for a range of {most} at most")]
+    #[error("{lines} lines are too many to skim, which takes {most} at most")]
     TooLong {
         /// Lines of the text.
         lines: usize,
@@ -119,6 +119,11 @@ pub trait Skimmer: Send + Sync {
     /// # Errors
     /// Any failure; the caller then shows the text whole and says so.
     fn skim(&self, lines: &[&str], question: &str, cancel: &CancellationToken) -> Result<LineScores, SkimError>;
+
+    /// Characters of search results that it scores while somebody waits.
+    fn room(&self) -> usize {
+        200_000
+    }
 
     /// Loads what the first call would otherwise wait for; to be run where nobody waits.
     fn warm_up(&self) {}

@@ -56,7 +56,7 @@ pub struct Response {
     pub model_input_token_cnt: usize,
     /// Why nothing was pruned, if nothing was.
     pub error_msg: Option<String>,
-    /// Where the scores are from, if not from where they should be. The published service has no such field.
+    /// What a reader should know about where the scores are from. The published service has no such field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

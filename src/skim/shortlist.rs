@@ -17,8 +17,13 @@ pub fn skim(skimmer: &dyn Skimmer, lines: &[&str], question: &str, cancel: &Canc
         return skimmer.skim(lines, question, cancel);
     }
     let ranks = Bm25::WIDE.skim(lines, question, cancel)?;
+    if cancel.is_cancelled() {
+        return Err(SkimError::Cancelled);
+    }
+    // Headings of search results say which file lines are in. Of equals the later one comes first: texts this long are mostly logs.
+    let rank = |line: usize| if lines[line].starts_with("== ") { f32::INFINITY } else { ranks.keep[line] };
     let mut likely: Vec<usize> = (0..lines.len()).collect();
-    likely.sort_by(|a, b| ranks.keep[*b].total_cmp(&ranks.keep[*a]).then(b.cmp(a))); // of equals the later one: texts this long are mostly logs
+    likely.sort_by(|a, b| rank(*b).total_cmp(&rank(*a)).then(b.cmp(a)));
     likely.truncate(LONGEST);
     likely.sort_unstable();
     let some: Vec<&str> = likely.iter().map(|line| lines[*line]).collect();
@@ -29,5 +34,6 @@ pub fn skim(skimmer: &dyn Skimmer, lines: &[&str], question: &str, cancel: &Canc
     let mut keep = vec![0.0; lines.len()];
     likely.into_iter().zip(&scores.keep).for_each(|(line, score)| keep[line] = *score);
     let said = format!("Of {} lines the {LONGEST} nearest to the question's words were skimmed.", lines.len());
-    Ok(LineScores { keep, note: Some(scores.note.map_or_else(|| said.clone(), |note| format!("{note} {said}"))), ..scores })
+    let note = scores.note.map_or_else(|| said.clone(), |note| format!("{said} {note}"));
+    Ok(LineScores { keep, note: Some(note), ..scores })
 }

@@ -29,8 +29,6 @@ const MOST_CONTEXT: usize = 50;
 const LONGEST_LINE_BYTES: usize = 64_000_000;
 /// Memory of a compiled pattern, at most: compiling cannot be cancelled, and up to here takes half a second.
 const REGEX_BYTES: usize = 10_000_000;
-/// With a question, so many times the characters of a result are skimmed: two million take some three seconds, and few searches find more.
-const SKIMMED: usize = 100;
 
 /// What to search for.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -83,7 +81,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     let question = question(request.context_focus_question.as_ref())?;
     let search = Search::new(request, &call.cancel)?;
     let most = session.options.limits.most;
-    let room = if question.is_some() { most.saturating_mul(SKIMMED) } else { most };
+    let room = if question.is_some() { most.max(session.skimmer.room()) } else { most };
     let collected = search.everywhere(session, request, call, room)?;
     if call.cancel.is_cancelled() {
         return Err(Error::Cancelled);
@@ -108,7 +106,16 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     };
     let text = results.render(&pattern, &decision, collected.unshown, most);
     let whole = (!matches!(decision, Decision::Whole)).then(|| results.render(&pattern, &Decision::Whole, collected.unshown, most));
-    let parts = results.files_with(&decision).map(|(path, lines)| Part::new(path, lines)).collect();
+    // What the whole would not show is not saved either.
+    let mut length = 0;
+    let parts = results.files_with(&decision).map(|(path, lines)| {
+        let noted = lines.filter(|(_, shown, line)| {
+            length += line.chars().count();
+            *shown || length <= most
+        });
+        Part::new(path, noted)
+    });
+    let parts = parts.collect();
     Ok(answer(text, whole, parts, session.options.observe))
 }
 

@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use super::{Call, Output, Session};
 use crate::error::{Error, Result, one_line, quote};
 use crate::prune::FocusQuestion;
+use crate::skim::LONGEST_SKIMMED;
 use crate::workspace::text::{Excerpt, LARGEST, decode_anything};
 
 /// A text and what is asked of it.
@@ -30,8 +31,10 @@ pub fn run<R: Read>(session: &Session, request: Request<R>, call: &Call<'_>) -> 
     let question = FocusQuestion::new(&request.focus)?;
     let (bytes, dropped) = last_lines(request.input).map_err(|source| Error::Unreadable { path: quote(&request.name), source })?;
     let text = decode_anything(bytes);
+    let too_many = text.len().saturating_sub(LONGEST_SKIMMED);
     let total = Some(dropped + text.len());
-    let excerpt = Excerpt { text, first: dropped, whole: None, total };
+    let text = if too_many == 0 { text } else { text.part(too_many..text.len()) };
+    let excerpt = Excerpt { text, first: dropped + too_many, whole: None, total };
     let content = text_hash(excerpt.text.as_str());
     let mut output =
         session.show(&one_line(&request.name), &excerpt, Some(&question), "sed -n A,Bp on a saved copy (tee) shows them", &call.cancel)?;

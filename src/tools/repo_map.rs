@@ -144,8 +144,8 @@ fn start(session: &Session, request: &Request, call: &Call<'_>) -> Result<Start>
     let text = request.task.as_deref().filter(|task| !task.trim().is_empty());
     for root in &roots {
         let found = workspace.locate(Some(root))?;
-        match found.iter().find(|place| workspace.is_file(place)) {
-            Some(file) => places.push(file.clone()),
+        match workspace.one_file(root, &found)? {
+            Some(file) => places.push(file),
             None => places.extend(beneath(workspace, root, &found, call)?),
         }
     }

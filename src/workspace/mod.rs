@@ -16,6 +16,8 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use crate::error::{Error, Result, one_line, quote};
 
+/// Places of a path that is in several roots, named at most.
+const NAMED: usize = 3;
 /// Linux refuses longer paths itself (PATH_MAX); refusing them here keeps them out of every message.
 const LONGEST_PATH: usize = 4096;
 
@@ -117,8 +119,7 @@ impl Workspace {
             }
         }
         if opened.len() > 1 {
-            let places: Vec<_> = opened.iter().map(|open| quote(&open.shown)).collect();
-            return Err(Error::bad_argument(format!("{} is in several roots; ask for {}.", quote(path), places.join(" or "))));
+            return Err(in_several(path, opened.iter().map(|open| open.shown.as_str())));
         }
         opened.pop().ok_or_else(|| refused.or(outside).unwrap_or_else(|| self.not_found(path, true)))
     }
@@ -142,6 +143,19 @@ impl Workspace {
             return Err(Error::NotRegular(quote(&shown)));
         }
         Ok(OpenFile { bytes: metadata.len(), file: file.into_std(), shown })
+    }
+
+    /// The one file among places of a path, if there is any.
+    ///
+    /// # Errors
+    /// Several of them.
+    pub fn one_file(&self, path: &str, places: &[Location]) -> Result<Option<Location>> {
+        let files: Vec<&Location> = places.iter().filter(|place| self.is_file(place)).collect();
+        match files.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some((*one).clone())),
+            several => Err(in_several(path, several.iter().map(|place| self.show(place)))),
+        }
     }
 
     /// Finds an existing file or directory, in every root that has one of this path; the roots themselves when no path is given.
@@ -306,6 +320,12 @@ impl Workspace {
         };
         Error::NotFound { path: quote(path), roots: self.describe(), hint }
     }
+}
+
+/// The refusal of a path that several roots have. The places are named in full, to be asked for.
+fn in_several<S: AsRef<str>>(path: &str, places: impl Iterator<Item = S>) -> Error {
+    let places: Vec<_> = places.take(NAMED).map(|place| format!("\"{}\"", place.as_ref())).collect();
+    Error::bad_argument(format!("{} is in several roots; ask for {}.", quote(path), places.join(" or ")))
 }
 
 impl Root {

@@ -104,6 +104,8 @@ fn a_pipe_loses_nothing() {
     assert!(printed.stdout.contains("FAILED: a\0b \u{fffd}\n") && printed.stdout.contains("bytes that are no text"), "{}", printed.stdout);
     assert_eq!(codeskim_with_input(here, &["prune", "--focus", "?"], &log).status, 2);
     let endless: String = (0..60_000).map(|i| format!("line {i}\n")).collect();
+    let printed = codeskim_with_input(here, &["prune", "--focus", "what is in line 7?"], "x\n".repeat(600_000).as_bytes());
+    assert!(printed.stdout.starts_with("stdin lines 100001-600000 of 600000: "), "{:.100}", printed.stdout);
     for line in ["line 7", "line 59990"] {
         let printed = codeskim_with_input(here, &["prune", "--focus", &format!("What does {line} say?")], endless.as_bytes());
         assert!(printed.stdout.starts_with("stdin: "), "{:.100}", printed.stdout);

@@ -329,14 +329,15 @@ fn packages_of_a_cargo_workspace_are_followed() {
             "app/Cargo.toml",
             "[package]\nname = \"app\"\n[dependencies]\nshared-core.workspace = true\nserde = \"1\"\n[dev-dependencies]\nhelp = { path = \"../help\" }\n",
         ),
-        ("app/src/main.rs", "use shared_core::store::Store;\nuse help::given;\nuse serde::ser;\nfn main() {}\n"),
+        ("app/src/main.rs", "use shared_core::store::Store;\nuse shared_core::Opened;\nuse help::given;\nuse serde::ser;\nfn main() {}\n"),
         ("core/Cargo.toml", "[package]\nname = \"shared-core\"\n"),
+        ("core/src/lib.rs", "pub mod store;\npub struct Opened;\n"),
         ("core/src/store.rs", "pub struct Store;\n"),
         ("help/Cargo.toml", "[package]\nname = \"help\"\n"),
         ("help/src/given.rs", "pub fn given() {}\n"),
     ]);
     let map = map(directory.path(), &["app/src/main.rs"]).stdout;
-    assert!(map.contains("-> core/src/store.rs") && map.contains("help/src/given.rs") && map.contains("pub struct Store"), "{map}");
+    assert!(map.contains("core/src/lib.rs") && map.contains("help/src/given.rs") && map.contains("pub struct Store"), "{map}");
 }
 
 #[test]
@@ -346,7 +347,7 @@ fn aliases_and_packages_of_a_javascript_workspace_are_followed() {
         ("tsconfig.base.json", "{ \"compilerOptions\": { \"baseUrl\": \".\", \"paths\": { \"@lib/*\": [\"packages/lib/src/*\"] } } }\n"),
         (
             "packages/app/tsconfig.json",
-            "{\n  // What the editor reads.\n  \"extends\": \"../../tsconfig.base\",\n  \"compilerOptions\": { \"paths\": { \"@/*\": [\"./src/*\"], }, },\n}\n",
+            "{\n  // What the editor reads.\n  \"extends\": [\"../../tsconfig.base\", \"./tsconfig.json\", \"./tsconfig\"],\n  \"compilerOptions\": { \"paths\": { \"@/*\": [\"./src/*\"], }, },\n}\n",
         ),
         (
             "packages/app/src/main.ts",
@@ -355,6 +356,7 @@ fn aliases_and_packages_of_a_javascript_workspace_are_followed() {
         ("packages/app/src/views/a.tsx", "export const a = 1;\n"),
         ("packages/lib/src/b.ts", "export function b() {}\n"),
         ("packages/tools/package.json", "{ \"name\": \"@acme/tools\", \"main\": \"dist/index.js\" }\n"),
+        ("packages/tools/dist/index.js", "export function c() {}\n"),
         ("packages/tools/src/index.ts", "export function c() {}\n"),
         ("packages/tools/src/deep.ts", "export function d() {}\n"),
     ]);

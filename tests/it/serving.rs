@@ -156,7 +156,7 @@ fn bad_requests_get_a_sentence_and_too_many_are_turned_away() {
     insta::assert_snapshot!(answer["detail"].as_str().expect("a sentence"), @"Failed to deserialize the JSON body into the target type: missing field `code` at line 3 column 1");
     assert_eq!(post(&url, &[], &json!({ "query": "why?", "code": "x".repeat(17 << 20) })).0, 413);
     let many = post(&url, &[], &json!({ "query": "why?", "code": "x\n".repeat(600_000) }));
-    assert_eq!(many, (413, json!({ "detail": "600000 lines are too many to skim, ask for a range of 500000 at most." })));
+    assert_eq!(many, (413, json!({ "detail": "600000 lines are too many to skim, which takes 500000 at most." })));
     let blanks = format!("a{}b", " ".repeat(1_200_000));
     assert_eq!(post(&url, &[], &json!({ "query": "why?", "code": blanks })).0, 200);
     let (status, answer) = post(&url, &[], &json!({ "query": "why?", "code": "" }));

@@ -167,6 +167,11 @@ impl Skimmer for Embedded {
         Ok(LineScores { keep, answer: probability(answer), thresholds: loaded.thresholds, note: None })
     }
 
+    /// A few seconds' worth, of searches that find more than most.
+    fn room(&self) -> usize {
+        2_000_000
+    }
+
     fn warm_up(&self) {
         let _ = self.loaded();
     }

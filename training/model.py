@@ -321,19 +321,9 @@ class Skimmer(nn.Module):
 
     def crf_loss(self, emission, label):
         """Negative log-likelihood of the known labels a line, the unknown ones (-1) summed out. [b]"""
+        everything = torch.ones(*label.shape, 2, dtype=torch.bool, device=label.device)
         known = torch.stack([label != 1, label != 0], -1)
-        return (self.crf_weight(emission) - self.crf_scores(emission, known)) / (label >= 0).sum(1).clamp(min=1)
-
-    def crf_weight(self, emission):
-        """log of the summed weight of all label paths. [b]"""
-        return self.crf_scores(emission, torch.ones(*emission.shape, 2, dtype=torch.bool, device=emission.device))
-
-    def kept(self, emission):
-        """Probability that each line is kept, before the tree of blocks is asked: the slope of `crf_weight`. [b, n] -> [b, n], without gradient"""
-        with torch.enable_grad():
-            emission = emission.detach().requires_grad_()
-            slope, = torch.autograd.grad(self.crf_weight(emission).sum(), emission)
-        return slope + 0.5
+        return (self.crf_scores(emission, everything) - self.crf_scores(emission, known)) / (label >= 0).sum(1).clamp(min=1)
 
     def log_odds(self, emission, parent):
         """Log-odds that each line is kept: forward-backward, then what the tree of blocks says. emission [n], parent [n] -> [n]

@@ -4,7 +4,6 @@
     python3 train.py WORK teacher --minutes 30             labelled questions, some mined ones mixed in
     python3 train.py WORK student --minutes 45             the same, and what the teacher says of every window
     python3 train.py WORK student --minutes 76 --name alone --start WORK/student.pt --no-teacher     labels alone, from there
-    python3 train.py WORK student --minutes 50 --name both --start WORK/from-words.pt --beside 0.3   what it is and the teacher know together
 
 WORK holds mined.jsonl, labelled.jsonl, vocab.txt and init.npz; checkpoints go there too. A stage that was cut off goes on from its checkpoint:
 minutes are those of the whole stage, and time spent paused does not count. A GPU is used when there is one.
@@ -52,7 +51,6 @@ arguments.add_argument("--lot", type=float, default=0.0, help="share, of the lab
 arguments.add_argument("--first", type=float, default=0.4, help="share, at the end, of labelled windows that are of the first labels, whose kinds of questions are mixed as in validation")
 arguments.add_argument("--document", type=float, default=0.2, help="weight of \"something here answers\"")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
-arguments.add_argument("--beside", type=float, default=0.0, help="with --start: the student learns from the mean of what it starts as and of the teacher, so much of it the teacher's")
 arguments.add_argument("--without", nargs="+", default=[], choices=("pretraining", "initialisation", "crf", "structure", "lexical"), help="parts to leave out, for the ablation")
 arguments.add_argument("--dropout", type=float, default=0.0, help="in the transformer over lines, the same for all lines of a text")
 arguments.add_argument("--renamed", type=float, default=0.0, help="share of a text's subtokens that become others, in its questions too")
@@ -66,7 +64,6 @@ FILES = {"teacher-pretrain": 8000, "teacher": 3000, "student": 14000}
 WARM_UP = 100          # steps
 LONGEST_STEP = 5.0     # seconds counted at most for one step: a paused process does not use up its minutes
 HARD = 0.5             # weight of the labels where there is a teacher
-HARD_BESIDE = 0.25     # where the student is its own teacher, too: it has learnt from the same labels for hours
 PER_DRAW = 64          # lines: a text of --lot is listed 1 + lines // PER_DRAW times among those that are drawn from, as long ones have more to learn from
 LEAST_TAUGHT = 0.3     # share of labelled windows that the teacher is asked about at the end; all at the start, as it costs more than the student
 LIKENESS = 0.5         # weight at the start of being like the teacher before the transformer over lines
@@ -90,20 +87,6 @@ def teacher_loss(emission, answer, wanted, wanted_answer, weight_of_answer):
     soft = F.binary_cross_entropy_with_logits(emission, wanted.sigmoid(), reduction="none")
     far = F.smooth_l1_loss(emission, wanted.clamp(-8, 8), reduction="none")
     return (soft + 0.1 * far).mean() + 2 * weight_of_answer * F.binary_cross_entropy_with_logits(answer, wanted_answer.sigmoid())
-
-
-def together(guides, inputs, known, share):
-    """Two networks' log-odds in the mean, `share` of it the second's: probability that each line is kept [b, n], log-odds that anything answers [b]"""
-    with torch.no_grad():
-        judged = [guide.judge(*guide.meet(*inputs), inputs[1] != 0, guide.bias(known)) for guide in guides]
-    lines, answers = zip(*((guide.kept(emission).logit(1e-6), answer) for guide, (emission, answer) in zip(guides, judged)))
-    return torch.lerp(*lines, share).sigmoid(), torch.lerp(*answers, share)
-
-
-def together_loss(model, emission, answer, wanted, wanted_answer, weight_of_answer):
-    """log Z less (wanted - 1/2) times the emissions: the slope of each emission is its line's probability by the CRF less the wanted one."""
-    line = model.crf_weight(emission) - ((wanted - 0.5) * emission).sum(1)
-    return line.mean() / emission.shape[1] + 2 * weight_of_answer * F.binary_cross_entropy_with_logits(answer, wanted_answer.sigmoid())
 
 
 def likeness_loss(own, theirs):
@@ -161,8 +144,6 @@ def main():
     torch.set_num_threads(os.cpu_count())
     torch.manual_seed(1)
     is_student = args.stage == "student"
-    if args.beside and (not is_student or not args.start or args.no_teacher):
-        raise SystemExit("--beside is for a student that goes on from --start and has a teacher")
     mined_share, first_share = (MINED[args.stage], START_MINED[args.stage]) if args.mined is None else (args.mined, args.mined)
 
     # --- data
@@ -193,19 +174,14 @@ def main():
     else:
         model = teacher(vocabulary)
     model.idf.copy_(torch.from_numpy(init["idf"]))
-    guide, origin, inherited = None, None, set()
+    guide, inherited = None, set()
     if is_student and not args.no_teacher:
         guide = load_average(teacher(vocabulary), args.work / "teacher.pt").to(device).train().requires_grad_(False)  # in bfloat16
-        if not args.beside:
-            inherited = inherit(model, guide)
+        inherited = inherit(model, guide)
     if args.stage == "teacher" and "pretraining" not in args.without and (args.work / "teacher-pretrain.pt").exists():
         load_average(model, args.work / "teacher-pretrain.pt")
     if args.start:
         load_average(model, args.start)
-    if args.beside:
-        origin = copy.deepcopy(model).to(device).train().requires_grad_(False)
-        for weights in (model.transition, model.ends):  # what is wanted says nothing of pairs of lines
-            weights.requires_grad_(False)
     leave_out(model, args.without)
     for block in model.blocks:
         block.dropout = args.dropout
@@ -216,7 +192,7 @@ def main():
     rest = [(n, p) for n, p in model.named_parameters() if n not in inherited | {"relation", "shared"} and not n.startswith("encoder.")]
     matrices = [p for n, p in rest if MATRIX.search(n)]
     rest = [p for n, p in rest if not MATRIX.search(n)]
-    encoder_rate = args.encoder_rate or (3e-4 if is_student else 6e-5) * (2 if inherited else 1)
+    encoder_rate = args.encoder_rate or (3e-4 if is_student else 6e-5) * (1 if guide is None else 2)
     groups = [{"params": encoder, "base": encoder_rate, "weight_decay": 0.01}, {"params": rest, "base": args.rate, "weight_decay": 0.03},
               {"params": biases, "base": 10 * args.rate, "weight_decay": 0.0},
               {"params": old, "base": args.rate / 2, "weight_decay": 0.03, "ramp": RAMP}]
@@ -277,21 +253,16 @@ def main():
             met, label = model.meet(*inputs), torch.from_numpy(label).to(device)
             known = places(inputs[0], inputs[4])
             emission, answer = model.judge(*met, inputs[1] != 0, model.bias(known))
-            taught = guide is not None and not is_log and (is_mined or args.beside or rng.random() < max(LEAST_TAUGHT, 1 - progress))
-            hard = lambda: label_loss(model, emission, answer, label, args.document)
+            taught = guide is not None and not is_log and (is_mined or rng.random() < max(LEAST_TAUGHT, 1 - progress))
             if not taught:
-                loss = hard()
-            elif args.beside:
-                loss = together_loss(model, emission, answer, *together((origin, guide), inputs, known, args.beside), args.document)
-                if not is_mined:
-                    loss = (1 - HARD_BESIDE) * loss + HARD_BESIDE * hard()
+                loss = label_loss(model, emission, answer, label, args.document)
             else:
                 with torch.no_grad():
                     wanted = guide.meet(*inputs)
                     judged = guide.judge(*wanted, inputs[1] != 0, guide.bias(known))
                 loss = teacher_loss(emission, answer, *judged, args.document)
                 if not is_mined:
-                    loss = (1 - HARD) * loss + HARD * hard()
+                    loss = (1 - HARD) * loss + HARD * label_loss(model, emission, answer, label, args.document)
                 loss = loss + LIKENESS * (1 - progress) * likeness_loss(met, wanted)
             (loss / args.texts).backward()
             total += loss.item() / args.texts

@@ -1,4 +1,4 @@
-//! Texts too long for a skimmer: BM25, a hundred times as fast, picks the lines that it scores.
+//! Texts too long for a skimmer: BM25, which takes a fraction of the time, picks the lines that it scores.
 
 use tokio_util::sync::CancellationToken;
 
@@ -6,7 +6,7 @@ use super::bm25::Bm25;
 use super::{LineScores, SkimError, Skimmer};
 
 /// Lines that are skimmed, at most: more would take longer than clients wait.
-pub const LONGEST: usize = 50_000;
+const LONGEST: usize = 50_000;
 
 /// Scores `lines`: all of them, or those near words of the question if there are too many, the rest being 0.
 ///

@@ -40,9 +40,9 @@ pub fn crate_sources(path: &str, name: &str, repository: &Repository<'_>) -> Opt
 }
 
 /// The paths without ending that a TypeScript alias may mean, the likeliest first.
-pub fn aliased(path: &str, wanted: &str, repository: &Repository<'_>) -> Vec<String> {
+pub fn aliased(path: &str, wanted: &str, repository: &Repository<'_>) -> impl Iterator<Item = String> {
     let configs = upwards(directory(path)).flat_map(|at| SCRIPT_CONFIGS.map(|name| join_file(at, name)));
-    configs.flat_map(|config| by_config(config, wanted, repository)).take(MOST_PLACES).collect()
+    configs.flat_map(move |config| by_config(config, wanted, repository)).take(MOST_PLACES)
 }
 
 /// What a configuration and those it extends say. Of `paths` the nearest count; they are below the nearest `baseUrl`, or below their own file,

@@ -100,8 +100,10 @@ fn script(path: &str, from: &str, repository: &Repository<'_>) -> Option<String>
     if from.starts_with('.') {
         return script_file(join(directory(path), from)?, repository);
     }
-    let file = |places: Vec<String>| places.into_iter().find_map(|place| script_file(place, repository));
-    file(manifest::aliased(path, from, repository)).or_else(|| file(manifest::in_package(path, from, repository)))
+    let file = |place| script_file(place, repository);
+    manifest::aliased(path, from, repository)
+        .find_map(file)
+        .or_else(|| manifest::in_package(path, from, repository).into_iter().find_map(file))
 }
 
 fn script_file(base: String, repository: &Repository<'_>) -> Option<String> {

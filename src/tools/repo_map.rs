@@ -27,7 +27,7 @@ pub struct Request {
     #[serde(default)]
     pub roots: Option<Vec<String>>,
     /// A problem statement that names them in lines such as Path: 'pkg/a.py'
-    #[serde(default, deserialize_with = "lenient_text")]
+    #[serde(default)]
     pub task: Option<String>,
     /// Shows the symbols that answer it first
     #[serde(default, deserialize_with = "lenient_text")]

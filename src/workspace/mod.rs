@@ -314,11 +314,22 @@ impl Workspace {
         if self.still_there().is_err() {
             found.clear(); // names of another directory
         }
-        let hint = match found.as_slice() {
-            [] => "; paths are relative to the root, and grep finds files by their text".to_owned(),
-            found => format!("; did you mean {}", found.join(" or ")),
+        let hint = match (found.as_slice(), with_line(path).filter(|(file, _)| self.find(file).is_some())) {
+            (_, Some((file, line))) => format!("; for line {line} of {} give start_line {line} (--lines {line}-) beside the path", quote(file)),
+            ([], None) => "; paths are relative to the root, and grep finds files by their text".to_owned(),
+            (found, None) => format!("; did you mean {}", found.join(" or ")),
         };
         Error::NotFound { path: quote(path), roots: self.describe(), hint }
+    }
+}
+
+/// The file and the line of a path as compilers and searches print it: `a.rs:12`, `a.rs:12:5`.
+fn with_line(path: &str) -> Option<(&str, usize)> {
+    let (file, last) = path.trim_end_matches(':').rsplit_once(':')?;
+    let last = last.parse().ok()?;
+    match file.rsplit_once(':').map(|(file, line)| (file, line.parse())) {
+        Some((file, Ok(line))) => Some((file, line)),
+        _ => Some((file, last)),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Listing files as ripgrep does: .gitignore and its kin respected, hidden files left out, links not followed.
 //!
 //! Only names come from here. Files are opened beneath their root by [`Workspace::open_location`], so that a name which has turned into a
-//! link meanwhile leads nowhere. Ignore files above a root, and the user's own, are read as ripgrep reads them; they decide which names are
-//! listed, and nothing of their text goes further.
+//! link meanwhile leads nowhere. Ignore files are the one thing that is opened by name, by the walker, once [`is_harmless`] has seen them: those
+//! beneath a root, those above it and the user's own. They decide which names are listed, and nothing of their text goes further.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,6 +21,8 @@ use crate::error::{Error, Result, quote, shorten};
 const LONGEST_GLOB: usize = 1000;
 /// Braces in a line of an ignore file, at most, for the same reason.
 const MOST_BRACES: usize = 100;
+/// Bytes of an ignore file, at most: its rules are compiled for every search.
+const LARGEST_RULES: u64 = 1_000_000;
 /// Entries looked at, at most, to suggest another file for one that does not exist.
 const SUGGESTION_ENTRIES: usize = 20_000;
 
@@ -31,18 +34,13 @@ impl Workspace {
     /// Unlike ripgrep's `-g` they bring back no file that is ignored or hidden: `*.py` does not mean a git-ignored file with passwords.
     ///
     /// # Errors
-    /// A glob that cannot be parsed, or an ignore file in or above `start` that would use up the stack; directories below with such a file are
-    /// among those that could not be listed.
+    /// A glob that cannot be parsed, or an ignore file in or above `start` that is not [harmless](is_harmless); directories below with such a
+    /// file are among those that could not be listed.
     pub fn walk(&self, start: &Location, globs: &[String], cancel: &CancellationToken, visit: impl Fn(Location) + Sync) -> Result<usize> {
-        let from = self.absolute(start);
-        if let Some(file) = from.ancestors().find_map(endless_rules) {
-            return Err(Error::failed(format!(
-                "{} has a line with more than {MOST_BRACES} braces, so that no files can be listed below; shorten it.",
-                quote(&file.display().to_string())
-            )));
-        }
+        let (root, from) = (&self.roots[start.root].path, self.absolute(start));
+        let mut walker = plain_walker(root, &from)?;
         let unlisted = Arc::new(AtomicUsize::new(0));
-        let mut overrides = OverrideBuilder::new(&self.roots[start.root].path);
+        let mut overrides = OverrideBuilder::new(root);
         let bad = |glob: &str, reason: &str| Error::bad_argument(format!("The glob {} is not valid: {}.", quote(glob), shorten(reason)));
         for glob in globs {
             if glob.chars().count() > LONGEST_GLOB {
@@ -60,17 +58,17 @@ impl Workspace {
             })?;
         }
         let overrides = overrides.build().map_err(|error| bad(&globs.join(", "), &error.to_string()))?;
-        let refused = Arc::clone(&unlisted);
+        let (refused, around) = (Arc::clone(&unlisted), root.clone());
         let is_wanted = move |entry: &DirEntry| {
             if overrides.matched(entry.path(), is_directory(entry)).is_ignore() {
                 return false;
             }
-            let is_endless = is_directory(entry) && endless_rules(entry.path()).is_some();
-            refused.fetch_add(usize::from(is_endless), Ordering::Relaxed);
-            !is_endless
+            let is_harmful = is_directory(entry) && harmful_rules(&around, entry.path()).is_some();
+            refused.fetch_add(usize::from(is_harmful), Ordering::Relaxed);
+            !is_harmful
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(12);
-        WalkBuilder::new(&from).filter_entry(is_wanted).threads(threads).build_parallel().run(|| {
+        walker.filter_entry(is_wanted).threads(threads).build_parallel().run(|| {
             Box::new(|entry| {
                 if cancel.is_cancelled() {
                     return WalkState::Quit;
@@ -100,11 +98,10 @@ impl Workspace {
         let Some(name) = Path::new(path).file_name() else { return Vec::new() };
         let mut found = Vec::new();
         for (root, opened) in self.roots.iter().enumerate() {
-            if opened.path.ancestors().any(|directory| endless_rules(directory).is_some()) {
-                continue;
-            }
-            let is_harmless = |entry: &DirEntry| !is_directory(entry) || endless_rules(entry.path()).is_none();
-            let walker = WalkBuilder::new(&opened.path).filter_entry(is_harmless).sort_by_file_name(Ord::cmp).build();
+            let Ok(mut walker) = plain_walker(&opened.path, &opened.path) else { continue };
+            let around = opened.path.clone();
+            let is_wanted = move |entry: &DirEntry| !is_directory(entry) || harmful_rules(&around, entry.path()).is_none();
+            let walker = walker.filter_entry(is_wanted).sort_by_file_name(Ord::cmp).build();
             for entry in walker.flatten().take(SUGGESTION_ENTRIES) {
                 if entry.file_name() == name && entry.file_type().is_some_and(|kind| kind.is_file()) {
                     // Looked at beneath the handle: a directory may have become a link that leads outside.
@@ -124,13 +121,50 @@ fn is_directory(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_dir())
 }
 
-/// The ignore file of a directory, if there is one that would use up the stack.
-fn endless_rules(directory: &Path) -> Option<PathBuf> {
-    let is_endless = |path: &PathBuf| {
-        let is_long = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > MOST_BRACES as u64);
-        is_long && std::fs::read(path).is_ok_and(|rules| rules.split(|byte| *byte == b'\n').any(|line| braces(line) > MOST_BRACES))
-    };
-    [".gitignore", ".ignore", ".git/info/exclude"].map(|name| directory.join(name)).into_iter().find(is_endless)
+/// A walker from `from` in `root`, which has not looked at any ignore file yet. What lies below is the caller's to filter.
+///
+/// # Errors
+/// An ignore file in or above `from` that is not harmless.
+fn plain_walker(root: &Path, from: &Path) -> Result<WalkBuilder> {
+    let real = from.canonicalize().unwrap_or_else(|_| from.to_path_buf()); // the directories above it are those the walker looks into
+    let mut walker = WalkBuilder::new(from);
+    // The walker would follow a `.git` that is a file wherever it leads, in any directory.
+    walker.git_exclude(false);
+    let repository = real.ancestors().find(|directory| directory.join(".git").exists());
+    let exclude = repository.map(|directory| directory.join(".git/info/exclude"));
+    let harmful = real.ancestors().find_map(|directory| harmful_rules(root, directory));
+    if let Some(file) = harmful.or_else(|| exclude.clone().filter(|file| !is_harmless(root, file))) {
+        return Err(Error::failed(format!(
+            "{} is no ordinary ignore file (inside the root, of a megabyte and of {MOST_BRACES} braces a line at most), so that no files can be \
+             listed below; mend or remove it.",
+            quote(&file.display().to_string())
+        )));
+    }
+    if let (Some(repository), Some(exclude)) = (repository, exclude.filter(|file| file.is_file())) {
+        walker.current_dir(repository).add_ignore(exclude);
+    }
+    Ok(walker)
+}
+
+/// The ignore file of a directory, if it has one that is not harmless.
+fn harmful_rules(root: &Path, directory: &Path) -> Option<PathBuf> {
+    [".gitignore", ".ignore"].map(|name| directory.join(name)).into_iter().find(|file| !is_harmless(root, file))
+}
+
+/// Whether the walker can read an ignore file: one that is missing or a regular file, that leads nowhere else if it is beneath the root, and whose
+/// rules use up neither the memory nor the stack.
+fn is_harmless(root: &Path, file: &Path) -> bool {
+    let Ok(metadata) = std::fs::metadata(file) else { return true };
+    if metadata.is_dir() {
+        return true; // which cannot be read, and so has no rules
+    }
+    let stays = !file.starts_with(root) || file.canonicalize().is_ok_and(|real| real.starts_with(root));
+    let mut rules = Vec::new();
+    stays
+        && metadata.is_file()
+        && metadata.len() <= LARGEST_RULES
+        && File::open(file).and_then(|file| file.take(LARGEST_RULES).read_to_end(&mut rules)).is_ok()
+        && rules.split(|byte| *byte == b'\n').all(|line| braces(line) <= MOST_BRACES)
 }
 
 fn braces(line: &[u8]) -> usize {

@@ -34,6 +34,8 @@ fn cases() -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("read_file", json!({ "path": "missing.txt" }), "There is no file \"missing.txt\""),
         ("read_file", json!({ "path": "deep.rs" }), "did you mean \"folder/deep.rs\""),
+        ("read_file", json!({ "path": "text.txt:2" }), "for line 2 of \"text.txt\" give start_line 2"),
+        ("read_file", json!({ "path": "./text.txt:2:14:" }), "for line 2 of \"./text.txt\" give start_line 2"),
         ("read_file", json!({ "path": "text.txt/x" }), "There is no file"),
         ("read_file", json!({ "path": "dangling" }), "There is no file"),
         ("read_file", json!({ "path": "loop" }), "could not be read"),
@@ -164,23 +166,38 @@ fn commands_fail_with_the_same_sentences_and_status_2() {
 }
 
 #[tokio::test]
-async fn an_ignore_file_that_would_use_up_the_stack_hides_its_directory() {
+async fn a_harmful_ignore_file_hides_its_directory() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = |name: &str| directory.path().join(name);
-    std::fs::create_dir(at("vendored")).expect("created");
+    std::fs::create_dir_all(at("vendored/sub")).expect("created");
     std::fs::write(at("a.txt"), "needle\n").expect("written");
     std::fs::write(at("vendored/b.txt"), "needle\n").expect("written");
-    std::fs::write(at("vendored/.gitignore"), format!("x\n{}a{}\n", "{".repeat(100_000), "}".repeat(100_000))).expect("written");
+    symlink("vendored/sub", at("link")).expect("linked");
+    let (rules, outside) = (at("vendored/.gitignore"), tempfile::NamedTempFile::new().expect("a file"));
     let client = Client::start(directory.path(), eras()[0].clone()).await;
-    assert!(client.call("read_file", json!({ "path": "b.txt" })).await.text.contains("There is no file \"b.txt\""));
-    let found = client.text("grep", json!({ "pattern": "needle" })).await;
-    assert!(found.ends_with("1 path could not be read.\na.txt\n1:needle\n"), "{found}");
-    assert_eq!(client.text("grep", json!({ "pattern": "needle", "path": "vendored/b.txt" })).await, "vendored/b.txt\n1:needle\n");
-    for (tool, arguments) in [("grep", json!({ "pattern": "needle", "path": "vendored" })), ("repo_map", json!({ "roots": ["vendored"] }))]
-    {
-        let refused = client.call(tool, arguments).await;
-        assert!(refused.is_error && refused.text.contains(".gitignore\" has a line with more than 100 braces"), "{refused:?}");
+    let nested = |file: &Path| std::fs::write(file, format!("x\n{}a{}\n", "{".repeat(100_000), "}".repeat(100_000))).expect("written");
+    let huge = |file: &Path| std::fs::write(file, "x\n".repeat(600_000)).expect("written");
+    let pipe = |file: &Path| assert!(std::process::Command::new("mkfifo").arg(file).status().expect("mkfifo").success());
+    let device = |file: &Path| symlink("/dev/zero", file).expect("linked");
+    let elsewhere = |file: &Path| symlink(outside.path(), file).expect("linked");
+    for harm in [&nested as &dyn Fn(&Path), &huge, &pipe, &device, &elsewhere] {
+        harm(&rules);
+        assert!(client.call("read_file", json!({ "path": "b.txt" })).await.text.contains("There is no file \"b.txt\""));
+        let found = client.text("grep", json!({ "pattern": "needle" })).await;
+        assert!(found.ends_with("1 path could not be read.\na.txt\n1:needle\n"), "{found}");
+        assert_eq!(client.text("grep", json!({ "pattern": "needle", "path": "vendored/b.txt" })).await, "vendored/b.txt\n1:needle\n");
+        for (tool, arguments) in [
+            ("grep", json!({ "pattern": "needle", "path": "vendored" })),
+            ("grep", json!({ "pattern": "needle", "path": "link" })),
+            ("repo_map", json!({ "roots": ["vendored"] })),
+        ] {
+            let refused = client.call(tool, arguments).await;
+            assert!(refused.is_error && refused.text.contains("vendored/.gitignore\" is no ordinary ignore file"), "{refused:?}");
+        }
+        std::fs::remove_file(&rules).expect("removed");
     }
+    symlink("../a.txt", &rules).expect("linked");
+    assert_eq!(client.text("grep", json!({ "pattern": "needle", "path": "vendored" })).await, "vendored/b.txt\n1:needle\n");
 }
 
 #[tokio::test]

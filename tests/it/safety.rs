@@ -8,6 +8,15 @@ use serde_json::json;
 
 use crate::common::{Client, codeskim, eras};
 
+/// Stops the swapping where its scope ends, also by a panic.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Swaps `name` between two targets as fast as it can, until told to stop.
 fn swap(directory: &Path, name: &str, targets: [&Path; 2], stop: &AtomicBool) {
     let temporary = directory.join(format!("{name}.new"));
@@ -37,6 +46,7 @@ async fn a_link_swapped_during_the_call_never_leads_outside() {
     std::thread::scope(|scope| {
         scope.spawn(|| swap(root.path(), "link", [&real, outside.path()], &stop));
         let calls = async {
+            let _stop = Stop(&stop);
             for _ in 0..1000 {
                 let answer = client.call("read_file", json!({ "path": "link/d/f.txt" })).await;
                 assert!(!answer.text.contains("SECRET"), "{answer:?}");
@@ -48,7 +58,6 @@ async fn a_link_swapped_during_the_call_never_leads_outside() {
                 let answer = client.call("grep", json!({ "pattern": "SECRE.", "path": "link/d" })).await;
                 assert!(!answer.text.contains(":SECRET"), "{answer:?}");
             }
-            stop.store(true, Ordering::Relaxed);
         };
         tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(calls));
     });
@@ -177,9 +186,10 @@ async fn a_root_that_is_moved_or_replaced_is_said_to_be() {
 fn ignored_and_hidden_files_are_not_searched() {
     let root = tempfile::tempdir().expect("a directory");
     let write = |name: &str| std::fs::write(root.path().join(name), "needle\n").expect("written");
-    std::fs::create_dir(root.path().join(".git")).expect("created");
     std::fs::write(root.path().join(".gitignore"), "ignored.txt\n").expect("written");
-    ["seen.txt", "ignored.txt", ".hidden"].into_iter().for_each(write);
+    std::fs::create_dir_all(root.path().join(".git/info")).expect("created");
+    std::fs::write(root.path().join(".git/info/exclude"), "/excluded.txt\n").expect("written");
+    ["seen.txt", "ignored.txt", "excluded.txt", ".hidden"].into_iter().for_each(write);
     assert_eq!(codeskim(root.path(), &["grep", "needle"]).stdout, "seen.txt\n1:needle\n");
     assert_eq!(codeskim(root.path(), &["grep", "needle", "-g", "*"]).stdout, "seen.txt\n1:needle\n", "a glob brings nothing back");
     assert_eq!(codeskim(root.path(), &["grep", "needle", "-g", "!seen.txt"]).status, 1);

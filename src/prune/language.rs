@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
@@ -136,6 +137,75 @@ const ALTERNATIVES: &[&str] = &["elif_clause", "else_clause", "else_if_clause"];
 /// Written before what they belong to, as its siblings.
 const PREFIXES: &[&str] = &["attribute_item", "decorator", "attribute_list"];
 
+/// Definitions that may hold others. `struct_type` and `interface_type` are what Go's types are.
+const HOLDERS: &[&str] = &[
+    "class",
+    "class_definition",
+    "class_declaration",
+    "abstract_class_declaration",
+    "class_specifier",
+    "singleton_class",
+    "struct_item",
+    "struct_specifier",
+    "struct_type",
+    "record_declaration",
+    "union_item",
+    "union_specifier",
+    "enum_item",
+    "enum_declaration",
+    "enum_specifier",
+    "interface_declaration",
+    "interface_type",
+    "annotation_type_declaration",
+    "type_alias_declaration",
+    "trait_item",
+    "trait_declaration",
+    "impl_item",
+    "mod_item",
+    "foreign_mod_item",
+    "module",
+    "internal_module",
+    "namespace_definition",
+];
+/// Definitions that hold no others which are worth a name.
+const FUNCTIONS: &[&str] = &[
+    "function_definition",
+    "function_declaration",
+    "function_item",
+    "function_expression",
+    "function_signature",
+    "function_signature_item",
+    "generator_function",
+    "generator_function_declaration",
+    "arrow_function",
+    "method",
+    "singleton_method",
+    "method_definition",
+    "method_declaration",
+    "method_signature",
+    "abstract_method_signature",
+    "constructor_declaration",
+    "compact_constructor_declaration",
+    "macro_definition",
+];
+
+/// What a node defines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Definer {
+    /// Something that may hold other definitions.
+    Holder,
+    /// Something that is called.
+    Function,
+}
+
+impl Definer {
+    /// By the kind of the node.
+    pub fn of(kind: &str) -> Option<Self> {
+        let roles = [(HOLDERS, Self::Holder), (FUNCTIONS, Self::Function)];
+        roles.into_iter().find(|(kinds, _)| kinds.contains(&kind)).map(|(_, role)| role)
+    }
+}
+
 /// How completion treats a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -206,7 +276,7 @@ impl Language {
                 let Some(tree) = grammar.tree(text, began) else { continue };
                 let errors = errors(&tree);
                 if best.as_ref().is_none_or(|(fewest, _)| errors < *fewest) {
-                    best = Some((errors, Reading { grammar, tree, unread: unread.cloned().unwrap_or_default() }));
+                    best = Some((errors, Reading { grammar, tree, unread: unread.cloned().unwrap_or_default(), spent: Mutex::default() }));
                 }
                 if errors == 0 {
                     return best.map(|(_, reading)| reading);
@@ -271,6 +341,8 @@ pub struct Reading {
     pub tree: Tree,
     /// Which lines were not read, one flag a line; empty where all were.
     unread: Vec<bool>,
+    /// How long some of its lines have been read again for: all of that together may take as long as one parse.
+    spent: Mutex<Duration>,
 }
 
 impl Reading {
@@ -279,9 +351,13 @@ impl Reading {
         as_read(line, self.unread.get(number).copied().unwrap_or_default())
     }
 
-    /// The tree of some of these lines.
+    /// The tree of some of these lines; none once that has taken too long.
     pub fn again(&self, lines: &str) -> Option<Tree> {
-        self.grammar.tree(lines, Instant::now())
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let began = Instant::now().checked_sub(*spent)?;
+        let tree = self.grammar.tree(lines, began);
+        *spent = began.elapsed();
+        tree
     }
 }
 

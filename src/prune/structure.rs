@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::language::{Reading, Role, each_node};
+use super::language::{Definer, Reading, Role, each_node};
 use super::preprocessor::{conditions, keep_conditions};
 use super::{Piece, Wanted, gaps, indent, pieces};
 
@@ -23,9 +23,6 @@ const ROUNDS: usize = 4;
 const REPAIRS: usize = 12;
 /// Texts of more lines are not repaired.
 const LONGEST_REPAIRED: usize = 20_000;
-/// Parts of the names of definitions that hold others, and of those that do not.
-const HOLDERS: [&str; 9] = ["class", "struct", "enum", "interface", "trait", "impl", "mod", "namespace", "union"];
-const FUNCTIONS: [&str; 4] = ["function", "method", "constructor", "macro_definition"];
 /// Definitions within definitions that have headers.
 const LEVELS: usize = 3;
 
@@ -264,7 +261,8 @@ fn name_of_test(definition: Node<'_>) -> Option<Node<'_>> {
     last.child_by_field_name("type").filter(|name| name.byte_range() == last.byte_range())
 }
 
-/// What a node defines, its lines and its name, where they may be those of what is around it: `export`, `const f = () => {`, `app.use = function`.
+/// What a node defines, its lines and its name, where they may be those of what is around it: `export`, `const f = () => {`, `app.use = function`,
+/// `type T struct {`, `typedef struct {`.
 struct Defined<'tree> {
     /// Has the kind and the body.
     definition: Node<'tree>,
@@ -277,7 +275,12 @@ impl<'tree> Defined<'tree> {
     fn by(outermost: Node<'tree>) -> Self {
         let last = |node: Node<'tree>| node.named_child(node.named_child_count().saturating_sub(1) as u32);
         let mut node = outermost;
-        while matches!(node.kind(), "decorated_definition" | "export_statement" | "template_declaration")
+        let is_wrapper = |node: Node<'tree>| match node.kind() {
+            "decorated_definition" | "export_statement" | "template_declaration" | "ambient_declaration" => true,
+            "expression_statement" => last(node).is_some_and(|inner| inner.kind() == "internal_module"),
+            _ => false,
+        };
+        while is_wrapper(node)
             && let Some(inner) = last(node)
         {
             node = inner;
@@ -285,7 +288,7 @@ impl<'tree> Defined<'tree> {
         let last = last(node);
         let value = |holder: Node<'tree>, value: &str, name: Option<Node<'tree>>| {
             let definition = holder.child_by_field_name(value)?;
-            Some(Self { definition, around: node, name }).filter(|it| it.is(&["function", "class"]))
+            Some(Self { definition, around: node, name }).filter(|it| it.defines().is_some())
         };
         let inner = match node.kind() {
             "lexical_declaration" | "variable_declaration" => last.and_then(|one| value(one, "value", one.child_by_field_name("name"))),
@@ -296,13 +299,16 @@ impl<'tree> Defined<'tree> {
                 let left = assignment.child_by_field_name("left")?;
                 value(assignment, "right", left.child_by_field_name("property").or(Some(left)))
             }),
+            "type_declaration" => last.and_then(|one| value(one, "type", one.child_by_field_name("name"))),
+            "type_spec" => value(node, "type", node.child_by_field_name("name")),
+            "type_definition" => value(node, "type", name_of(node)),
             _ => None,
         };
         inner.unwrap_or_else(|| Self { definition: node, around: node, name: name_of(node) })
     }
 
-    fn is(&self, kinds: &[&str]) -> bool {
-        kinds.iter().any(|kind| self.definition.kind().contains(kind))
+    fn defines(&self) -> Option<Definer> {
+        Definer::of(self.definition.kind())
     }
 }
 
@@ -312,15 +318,14 @@ fn collect_headers(node: Node<'_>, level: usize, depth: usize, found: &mut Vec<H
         return;
     }
     for child in node.named_children(&mut node.walk()) {
-        if child.kind().starts_with("preproc_") || matches!(child.kind(), "declaration_list" | "linkage_specification" | "ERROR") {
-            collect_headers(child, level, depth + 1, found); // include guards and namespaces' bodies stand for what is in them
+        let is_group = child.kind() == "type_declaration" && child.named_child_count() > 1; // Go's `type ( … )`
+        let stands_for_content = matches!(child.kind(), "declaration_list" | "linkage_specification" | "ERROR") || is_group;
+        if child.kind().starts_with("preproc_") || stands_for_content {
+            collect_headers(child, level, depth + 1, found); // as include guards and the bodies of namespaces do
             continue;
         }
         let defined = Defined::by(child);
-        let (holder, function) = (defined.is(&HOLDERS), defined.is(&FUNCTIONS));
-        if rows(defined.around).len() == 1 || !(holder || function) {
-            continue;
-        }
+        let Some(definer) = defined.defines().filter(|_| rows(defined.around).len() > 1) else { continue };
         let Defined { definition, around, name } = defined;
         let container = |node: &Node<'_>| Role::of(node.kind()) == Role::Container;
         let body = definition.child_by_field_name("body").or_else(|| definition.named_children(&mut definition.walk()).find(container));
@@ -329,7 +334,7 @@ fn collect_headers(node: Node<'_>, level: usize, depth: usize, found: &mut Vec<H
         let name = name.filter(|name| name.start_position().row == name.end_position().row);
         let name = name.map(|name| (name.start_position().row, name.start_position().column..name.end_position().column));
         found.push(Header { rows: start..inside.max(start + 1), whole: rows(around), name, level });
-        if let Some(body) = body.filter(|_| holder) {
+        if let Some(body) = body.filter(|_| definer == Definer::Holder) {
             collect_headers(body, level + 1, depth + 1, found);
         }
     }
@@ -354,6 +359,23 @@ mod tests {
         let wanted = ["load 0..3", "use 3..6", "A 7..12", "handle 8..11"];
         assert_eq!(names(Language::JavaScript, text), wanted);
         assert_eq!(names(Language::TypeScript, text), wanted);
+    }
+
+    #[test]
+    fn types_have_names_in_every_language() {
+        let go = "type Retry struct {\n  Max int\n}\ntype (\n  Doer interface {\n    Do()\n  }\n  Id int\n)\nfunc (r Retry) f() {\n}\n";
+        assert_eq!(names(Language::Go, go), ["Retry 0..3", "Doer 4..7", "f 9..11"]);
+        let c = "typedef struct retry {\n  int max;\n} retry_t;\nstruct plain {\n  int x;\n};\ntypedef enum {\n  A\n} kind;\ntypedef int id;\n";
+        assert_eq!(names(Language::C, c), ["retry_t 0..3", "plain 3..6", "kind 6..9"]);
+        let java = "record Retry(\n  int max) {\n  Retry {\n    check(max);\n  }\n}\n@interface Mark {\n  int value();\n}\n";
+        assert_eq!(names(Language::Java, java), ["Retry 0..6", "Retry 2..5", "Mark 6..9"]);
+        let typescript = "type Props = {\n  a: number;\n};\nnamespace N {\n  export interface I {\n    b: string;\n  }\n}\n";
+        assert_eq!(names(Language::TypeScript, typescript), ["Props 0..3", "N 3..8", "I 4..7"]);
+        let php = "<?php\nuse A\\{\n  B,\n};\nnamespace C {\n  trait T {\n    function f() {\n    }\n  }\n}\n";
+        assert_eq!(names(Language::Php, php), ["C 4..10", "T 5..9", "f 6..8"]);
+        let ruby = "module M\n  validates :a,\n    presence: true if x\n  class << self\n    def f\n    end\n  end\nend\n";
+        assert_eq!(names(Language::Ruby, ruby), ["M 0..8", "f 4..6"]);
+        assert_eq!(names(Language::Rust, "union U {\n  a: u8,\n}\nextern \"C\" {\n  fn f(\n    a: u8,\n  );\n}\n"), ["U 0..3", "f 4..7"]);
     }
 
     #[test]

@@ -46,6 +46,7 @@ fn collect(source: &Source, parent: Node<'_>, levels: usize, out: &mut Vec<Symbo
             | "decorated_definition"
             | "linkage_specification"
             | "declaration_list"
+            | "compound_statement"
             | "namespace_definition"
             | "template_declaration"
             | "preproc_ifdef"
@@ -100,14 +101,7 @@ fn is_symbol(language: Language, kind: &str) -> bool {
             "declaration",
             "alias_declaration",
         ],
-        Language::Php => &[
-            "function_definition",
-            "class_declaration",
-            "interface_declaration",
-            "trait_declaration",
-            "enum_declaration",
-            "namespace_definition",
-        ],
+        Language::Php => &["function_definition", "class_declaration", "interface_declaration", "trait_declaration", "enum_declaration"],
         Language::Ruby => &["method", "singleton_method", "class", "module"],
     };
     kinds.contains(&kind)

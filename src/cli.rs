@@ -1,6 +1,7 @@
 //! Commands and their arguments, turned into the same requests that the server makes.
 
 mod arguments;
+mod doctor;
 mod measure;
 mod serve;
 mod session;
@@ -73,7 +74,8 @@ pub fn run(cli: Cli) -> ExitCode {
 }
 
 fn print(output: &Output) -> ExitCode {
-    match io::stdout().lock().write_all(output.text.as_bytes()) {
+    let mut out = io::stdout().lock();
+    match out.write_all(output.text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => fail(&format!("The result could not be written: {error}.")),
         _ if output.found => ExitCode::SUCCESS,
         _ => ExitCode::from(NOTHING_FOUND),
@@ -110,7 +112,7 @@ fn execute(mut cli: Cli) -> Result<Output> {
         }
         Command::Doctor => {
             cli.accounts.observe = false;
-            setup::doctor(cli.session(Readers::Shell).map(|(session, _)| session), &cli.roots())
+            doctor::examine(cli.session(Readers::Shell).map(|(session, _)| session), &cli.roots())
         }
         Command::Stats { days, json } => stats::show(days, json),
         Command::Hook(Hook::ClaudeCode) => {
@@ -141,19 +143,46 @@ fn call(command: Command, session: &Session) -> Result<Output> {
         Command::Head { file, lines, focus } => {
             head::run(session, &head::Request { path: file, lines: Some(lines), context_focus_question: focus.focus }, &call)
         }
-        Command::Grep { pattern, paths, glob, context, before_context, after_context, ignore_case, literal, _habits, focus } => {
+        Command::Grep {
+            pattern,
+            paths,
+            glob,
+            context,
+            before_context,
+            after_context,
+            ignore_case,
+            literal,
+            word,
+            files_with_matches,
+            count,
+            _habits,
+            focus,
+        } => {
+            let everywhere = paths.is_empty();
             let (mut paths, mut globs) = (paths.into_iter(), glob.into_iter());
             let request = grep::Request {
                 pattern,
                 path: paths.next(),
                 glob: globs.next(),
                 context,
-                more: grep::More { paths: paths.collect(), globs: globs.collect(), before: before_context, after: after_context },
+                more: grep::More {
+                    paths: paths.collect(),
+                    globs: globs.collect(),
+                    before: before_context,
+                    after: after_context,
+                    word,
+                    bare: files_with_matches,
+                },
                 ignore_case: Some(ignore_case),
                 literal: Some(literal),
+                files_only: Some(files_with_matches || count),
                 context_focus_question: focus.focus,
             };
-            grep::run(session, &request, &call)
+            let mut output = grep::run(session, &request, &call)?;
+            if !output.found && everywhere && input_is_text() {
+                output.text.push_str("Standard input was not searched; codeskim prune reads it.\n");
+            }
+            Ok(output)
         }
         Command::Prune { focus, name } => prune::run(session, prune::Request { name, input: io::stdin().lock(), focus }, &call),
         Command::Map { files, json, task, prefix, max_tokens, control, seed, match_tokens_of, focus, report: _ } => {
@@ -172,6 +201,20 @@ fn call(command: Command, session: &Session) -> Result<Output> {
         }
         _ => unreachable!("the other commands call no tool"),
     }
+}
+
+/// Whether something is piped or redirected into the program.
+#[cfg(unix)]
+fn input_is_text() -> bool {
+    use std::os::{fd::AsFd, unix::fs::FileTypeExt};
+    let metadata = io::stdin().as_fd().try_clone_to_owned().and_then(|input| std::fs::File::from(input).metadata());
+    metadata.is_ok_and(|metadata| metadata.is_file() || metadata.file_type().is_fifo())
+}
+
+/// Whether something is piped or redirected into the program, as far as that can be told.
+#[cfg(not(unix))]
+fn input_is_text() -> bool {
+    false
 }
 
 /// A file that is named on the command line, wherever it is; - is standard input.

@@ -123,8 +123,17 @@ pub enum Command {
         #[arg(short, long)]
         ignore_case: bool,
         /// Take the pattern literally
-        #[arg(short = 'F', long)]
+        #[arg(short = 'F', long, alias = "fixed-strings")]
         literal: bool,
+        /// Match whole words only
+        #[arg(short, long, alias = "word-regexp")]
+        word: bool,
+        /// Only the paths of files that match
+        #[arg(short = 'l', long, conflicts_with_all = ["count", "focus"])]
+        files_with_matches: bool,
+        /// Only the paths of files that match, each with the number of its matching lines
+        #[arg(short, long, conflicts_with = "focus")]
+        count: bool,
         #[command(flatten)]
         _habits: Habits,
         #[command(flatten)]

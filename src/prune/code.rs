@@ -177,6 +177,10 @@ impl Material for Code<'_> {
         }
     }
 
+    fn absent<'q>(&self, question: &'q FocusQuestion) -> Vec<&'q str> {
+        question.absent_from(self.lines())
+    }
+
     fn definitions(&self) -> Vec<Definition> {
         match self.structure() {
             Structure::Tree(reading) => {

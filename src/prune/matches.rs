@@ -223,6 +223,36 @@ impl Results {
         format!("{pattern}: {notes}\n{}", page.body)
     }
 
+    /// The files alone, each on a line with its number of matches or `bare`, in at most `most` characters.
+    pub fn list(&self, pattern: &str, bare: bool, unshown: Unshown, most: usize) -> String {
+        let line = |file: &FileMatches| if bare { format!("{}\n", file.path) } else { format!("{}:{}\n", file.path, file.matches) };
+        let lines: Vec<String> = self.files.iter().map(line).collect();
+        let all = lines.concat();
+        if unshown == Unshown::default() && all.chars().count() <= most {
+            return all;
+        }
+        let mut length = 0;
+        let fits = |line: &&String| {
+            length += line.chars().count();
+            length <= room(most)
+        };
+        let shown = lines.iter().take_while(fits).count();
+        let (matches, files) = (counted(self.matches(), "match"), counted(self.files.len(), "file"));
+        let mut text = format!("{pattern}: {matches} in {files}.");
+        if let Some(unshown) = unshown.describe() {
+            text.push_str(&format!(" {unshown}."));
+        }
+        text.push('\n');
+        lines.iter().take(shown).for_each(|line| text.push_str(line));
+        if shown < self.files.len() {
+            let rest = &self.files[shown..];
+            let matches: usize = rest.iter().map(|file| file.matches).sum();
+            let what = format!("{} in {} more", counted(matches, "match"), counted(rest.len(), "file"));
+            text.push_str(&format!("{MARKER} {what}; a narrower search (path, glob, a longer pattern) shows them.\n"));
+        }
+        text
+    }
+
     /// Writes the rows that are kept, as many as fit into `budget` characters, and gaps for the rest.
     fn page(&self, kept: &[bool], budget: usize) -> Page<'_> {
         let separate = self.files.iter().any(|file| file.lines.iter().any(|line| !line.is_match));
@@ -488,6 +518,18 @@ mod tests {
                 assert!(text.chars().count() <= most && text.contains(" more"), "{files} files, {most}: {}", text.chars().count());
             }
         }
+    }
+
+    #[test]
+    fn files_alone_are_listed_with_counts_as_many_as_fit() {
+        let results = Results::new((0..400).map(|i| file(&format!("src/{i}.rs"), &[(1, true), (2, true)])).collect());
+        let list = |most| results.list("\"t\"", false, Unshown::default(), most);
+        assert!(list(20_000).starts_with("src/0.rs:2\nsrc/1.rs:2\n") && list(20_000).ends_with("src/399.rs:2\n"));
+        assert!(results.list("\"t\"", true, Unshown::default(), 20_000).starts_with("src/0.rs\nsrc/1.rs\n"));
+        let cut = list(2000);
+        assert!(cut.starts_with("\"t\": 800 matches in 400 files.\nsrc/0.rs:2\n") && cut.chars().count() <= 2000, "{cut}");
+        let listed = cut.lines().filter(|line| line.ends_with(":2")).count();
+        assert!(cut.contains(&format!("⋮ {} matches in {} files more; a narrower", 2 * (400 - listed), 400 - listed)), "{cut}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod markdown;
 pub mod matches;
 mod plain;
 mod preprocessor;
+mod question;
 pub mod render;
 pub mod select;
 pub mod structure;
@@ -19,10 +20,11 @@ use std::ops::Range;
 
 use tokio_util::sync::CancellationToken;
 
+pub use self::question::FocusQuestion;
 use self::select::Cut;
 use self::structure::Header;
 use self::wanted::Wanted;
-use crate::error::{Error, Result, shorten};
+use crate::error::{Error, Result, quote, shorten};
 use crate::skim::{Keep, LineScores, SkimError, Skimmer, skim_safely};
 use crate::tokens::o200k;
 
@@ -34,75 +36,16 @@ pub const WORTHWHILE: f64 = 0.8;
 const SHORT_DEFINITION: usize = 40;
 /// A name that the question spells out is shown wherever it stands, where it stands on so many lines at most, or on a hundredth of them.
 const RARE_NAME: usize = 8;
-/// Shorter words in capitals, in letters of ASCII, are rather abbreviations than names; so are those of a question that is all in capitals.
-const SHOUTED: usize = 6;
 /// Lines with this share of the threshold's odds are likely enough where few reach it: of odds, and not of the probability, so that a service
 /// that moves all log-odds by the same number (`serve --http`) has the same lines picked.
 const LIKELY: f32 = 0.274;
 /// Tokens set aside for the header of a view, beside the name in it.
 const HEADER_TOKENS: usize = 60;
-/// Longest focus question, in characters.
-pub const LONGEST_QUESTION: usize = 2000;
 
-/// What the reader wants to know: complete, self-contained and not too long.
-#[derive(Debug, Clone)]
-pub struct FocusQuestion(String);
-
-impl FocusQuestion {
-    /// Checks a question.
-    ///
-    /// # Errors
-    /// One that is empty, has no word in it, or is too long to be a question.
-    pub fn new(question: &str) -> Result<Self> {
-        let question = question.trim();
-        let length = question.chars().count();
-        if length > LONGEST_QUESTION {
-            return Err(Error::bad_argument(format!("The focus question has {length} characters; ask in {LONGEST_QUESTION} at most.")));
-        }
-        if !question.chars().any(char::is_alphanumeric) {
-            return Err(Error::bad_argument(
-                "The focus question is empty; ask a complete question, or leave it out to get the exact text.",
-            ));
-        }
-        Ok(Self(question.to_owned()))
-    }
-
-    /// Its text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The words in it that look like names in code: `a_b`, `aB`, `a()` and `ABCDEF`, and those between backticks.
-    pub fn names(&self) -> Vec<&str> {
-        let (mut names, mut rest) = (Vec::new(), self.as_str());
-        let calm = rest.contains(char::is_lowercase);
-        while let Some(start) = rest.find(is_name_part) {
-            let (before, from) = rest.split_at(start);
-            let (word, after) = from.split_at(from.find(|c| !is_name_part(c)).unwrap_or(from.len()));
-            let two_cases = word.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
-            let quoted = before.ends_with('`') && after.starts_with('`');
-            let shouted = calm && word.len() >= SHOUTED && word.bytes().all(|byte| byte.is_ascii_uppercase());
-            if two_cases || shouted || quoted || word.trim_matches('_').contains('_') || after.starts_with("()") {
-                names.push(word);
-            }
-            rest = after;
-        }
-        names
-    }
-
-    /// The lines on which a rare one of its [`names`](Self::names) stands.
-    fn mentioned_on(&self, lines: &[&str]) -> Vec<usize> {
-        let stands_on = |name: &str, line: &str| {
-            let alone = |(at, _)| !line[..at].ends_with(is_name_part) && !line[at + name.len()..].starts_with(is_name_part);
-            line.match_indices(name).any(alone)
-        };
-        let most = few_of(lines.len());
-        let on_lines = |name| {
-            let found: Vec<usize> = (0..lines.len()).filter(|line| stands_on(name, lines[*line])).take(most + 1).collect();
-            if found.len() > most { Vec::new() } else { found }
-        };
-        self.names().into_iter().flat_map(on_lines).collect()
-    }
+/// Says that names do not occur, if there are any.
+fn not_there(names: &[&str]) -> Option<String> {
+    let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
+    (!names.is_empty()).then(|| format!("{} {} not in these lines.", quoted.join(", "), if names.len() == 1 { "is" } else { "are" }))
 }
 
 /// The probability that is likely enough beside this threshold.
@@ -210,6 +153,10 @@ pub trait Material: Sync {
     }
     /// The definitions that hold no other, in order.
     fn definitions(&self) -> Vec<Definition>;
+    /// Names that the question spells out and that are nowhere in it.
+    fn absent<'a>(&self, _question: &'a FocusQuestion) -> Vec<&'a str> {
+        Vec::new()
+    }
     /// What to show when nothing answers.
     fn outline(&self, scores: &LineScores) -> Vec<bool>;
     /// Whether a line may be picked for its own score.
@@ -254,7 +201,7 @@ pub struct View {
     pub pointers: Vec<Pointer>,
     /// Whether it may well not answer.
     pub doubtful: bool,
-    /// What the reader should know about where the scores are from, as a sentence.
+    /// What the reader should know about where the scores are from, and which names are nowhere, in sentences.
     pub note: Option<String>,
 }
 
@@ -293,6 +240,7 @@ pub fn decide(
             return Ok(Decision::Failed(error));
         }
     };
+    scores.note = scores.note.into_iter().chain(not_there(&material.absent(question))).reduce(|a, b| format!("{a} {b}"));
     let doubtful = named.is_empty() && scores.answer < scores.thresholds.doubt;
     let said = doubtful.then_some(render::DOUBT).into_iter().chain(scores.note.as_deref());
     let header = HEADER_TOKENS + said.map(|said| o200k(&shorten(said))).sum::<usize>();
@@ -354,26 +302,6 @@ mod tests {
         assert!(pieces(&[]).is_empty());
     }
 
-    #[test]
-    fn names_in_a_question_look_like_code() {
-        let names = |question: &str| FocusQuestion::new(question).expect("a question").names().join(" ");
-        assert_eq!(
-            names("How does get_backoff_time() cap it, and where is maxDelay or `flock` read by run() up to MAXLINELEN?"),
-            "get_backoff_time maxDelay flock run MAXLINELEN"
-        );
-        assert_eq!(names("Which HTTP headers does Retry remove on redirect 307, _if_ any?"), "");
-        assert_eq!(names("WHICH HEADERS ARE REMOVED FROM A СЕРВЕР?"), "");
-        assert_eq!(names("何処?"), "");
-    }
-
-    #[test]
-    fn a_rare_name_is_found_where_it_stands_alone() {
-        let question = FocusQuestion::new("Where is max_delay read?").expect("a question");
-        let lines = ["max_delay = 1\n", "  x.max_delay\n", "max_delays, my_max_delay\n", "MAX_DELAY"];
-        assert_eq!(question.mentioned_on(&lines), [0, 1]);
-        assert!(question.mentioned_on(&["max_delay"; RARE_NAME + 1]).is_empty());
-    }
-
     /// Scores each line as it is told, by its number.
     struct Told<F>(F);
 
@@ -417,13 +345,5 @@ mod tests {
         let decision = decide(&code, &question, &Told(|_| 0.9), &limits, &CancellationToken::new()).expect("a decision");
         let kept = decision.kept(lines.len());
         assert!(kept[94] && kept[95] && kept.iter().filter(|kept| **kept).count() < 60, "{kept:?}");
-    }
-
-    #[test]
-    fn a_question_needs_words_and_an_end() {
-        assert!(FocusQuestion::new(" \n").is_err());
-        assert!(FocusQuestion::new("?!").is_err());
-        assert!(FocusQuestion::new(&"why ".repeat(25_000)).is_err());
-        assert_eq!(FocusQuestion::new(" 何処? ").expect("a question").as_str(), "何処?");
     }
 }

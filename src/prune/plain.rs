@@ -6,6 +6,10 @@ use super::indent;
 
 /// What version control prints is known by one of its first lines, so many.
 const FIRST: usize = 100;
+/// Changed lines in a row, at most, that are shown together: what is taken out and what comes in its place.
+const LONGEST_CHANGE: usize = 12;
+/// Lines at the head of a record, at most, that say what it is.
+const LONGEST_RECORD: usize = 8;
 /// Marks of a line that says what went wrong.
 const ERRORS: [&str; 9] = ["error:", "Error:", "ERROR", "error[", "error TS", "fatal", "FATAL", "FAILED", "panicked at"];
 /// Words of a question that asks for such lines, or their beginnings.
@@ -14,7 +18,7 @@ const ASKS_FOR_ERRORS: [&str; 5] = ["error", "fail", "crash", "exception", "caus
 /// How lines of such a text belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Headings in brackets, as in TOML.
+    /// Headings in brackets, as in TOML; those in two head records, as in lock files.
     Sections,
     /// Commits, files and hunks, as `git log -p` and `diff` print them.
     Changes,
@@ -25,7 +29,10 @@ pub enum Form {
 impl Form {
     /// By the path, and where that does not tell by what is in the lines.
     pub fn of(path: &str, lines: &[&str]) -> Self {
-        if [".toml", ".ini", ".cfg", ".conf"].iter().any(|end| path.ends_with(end)) {
+        let first = || lines.iter().take(FIRST);
+        if [".toml", ".ini", ".cfg", ".conf"].iter().any(|end| path.ends_with(end))
+            || path.ends_with(".lock") && first().any(|line| line.starts_with("[["))
+        {
             Self::Sections
         } else if (0..lines.len().min(FIRST)).any(|line| change(lines, line).is_some()) {
             Self::Changes
@@ -59,12 +66,21 @@ impl Form {
         out
     }
 
-    /// Extends `kept` to the lines that kept ones stand under, and to what stack traces say went wrong.
+    /// Extends `kept` to the lines that kept ones stand under, to what stack traces say went wrong, and to all of a change and the head of a record
+    /// of which any line is kept.
     pub fn complete(self, lines: &[&str], kept: &mut [bool]) {
         for trace in traces(lines) {
             if kept[trace.lines.clone()].contains(&true) {
                 trace.telling.into_iter().for_each(|line| kept[line] = true);
             }
+        }
+        let together = match self {
+            Self::Changes => changes(lines),
+            Self::Sections => records(lines),
+            Self::Indentation => Vec::new(),
+        };
+        for range in together.into_iter().filter(|range| kept[range.clone()].contains(&true)).collect::<Vec<_>>() {
+            kept[range].fill(true);
         }
         let parents = self.parents(lines);
         for i in (0..kept.len()).rev().filter(|i| kept[*i]).collect::<Vec<_>>() {
@@ -95,6 +111,29 @@ fn change(lines: &[&str], line: usize) -> Option<usize> {
     } else {
         None
     }
+}
+
+/// The short runs of changed lines in hunks, in order.
+fn changes(lines: &[&str]) -> Vec<Range<usize>> {
+    let (mut found, mut in_hunk, mut start) = (Vec::new(), false, 0);
+    for (i, line) in lines.iter().enumerate() {
+        let changed = in_hunk && line.starts_with(['+', '-']);
+        if !changed {
+            found.extend((start < i).then_some(start..i));
+            start = i + 1;
+            in_hunk = line.starts_with("@@") || in_hunk && line.starts_with([' ', '\\', '\n', '\r']);
+        }
+    }
+    found.extend((start < lines.len()).then_some(start..lines.len()));
+    found.retain(|range| range.len() <= LONGEST_CHANGE);
+    found
+}
+
+/// The heads of the records of a lock file: `[[package]]` and the values below it, up to its first list.
+fn records(lines: &[&str]) -> Vec<Range<usize>> {
+    let starts = (0..lines.len()).filter(|line| lines[*line].starts_with("[["));
+    let is_value = |line: &&&str| line.contains(" = ") && !line.trim_end().ends_with(['[', '{']);
+    starts.map(|start| start..start + 1 + lines[start + 1..].iter().take(LONGEST_RECORD).take_while(is_value).count()).collect()
 }
 
 /// A stack trace.
@@ -209,8 +248,36 @@ mod tests {
             "commit 0123abc5",
             "    another",
         ];
-        assert_eq!(completed("stdin", &log, &[8]), [0, 3, 5, 6, 8]);
+        assert_eq!(completed("stdin", &log, &[8]), [0, 3, 5, 6, 7, 8]);
         assert_eq!(completed("stdin", &log, &[10]), [9, 10]);
+    }
+
+    #[test]
+    fn a_short_change_is_shown_whole() {
+        let diff = ["diff --git a/x b/x\n", "--- a/x\n", "+++ b/x\n", "@@ -1,4 +1,4 @@\n", " a\n", "-b\n", "-c\n", "+d\n", " e\n", "-f\n"];
+        assert_eq!(completed("stdin", &diff, &[7]), [0, 2, 3, 5, 6, 7]);
+        assert_eq!(completed("stdin", &diff, &[4]), [0, 2, 3, 4]);
+        assert_eq!(completed("stdin", &diff, &[9]), [0, 2, 3, 9]);
+        let long = [&diff[..4], &["+x\n"; LONGEST_CHANGE + 1]].concat();
+        assert_eq!(completed("stdin", &long, &[6]), [0, 2, 3, 6]);
+    }
+
+    #[test]
+    fn a_locked_package_comes_with_its_version() {
+        let lock = [
+            "version = 4",
+            "[[package]]",
+            "name = \"a\"",
+            "version = \"1.2\"",
+            "dependencies = [",
+            " \"b\",",
+            "]",
+            "[[package]]",
+            "name = \"b\"",
+        ];
+        assert_eq!(completed("Cargo.lock", &lock, &[2]), [1, 2, 3]);
+        assert_eq!(completed("Cargo.lock", &lock, &[5]), [1, 4, 5]);
+        assert_eq!(completed("Cargo.lock", &lock, &[0, 8]), [0, 7, 8]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{Piece, Pointer, pieces};
+use super::{FocusQuestion, Piece, Pointer, pieces};
 use crate::error::shorten;
 use crate::skim::SkimError;
 
@@ -44,8 +44,19 @@ pub struct Page<'a> {
     pub pointers: &'a [Pointer],
     /// What the reader should know about where the scores are from, as a sentence.
     pub note: Option<&'a str>,
-    /// How a gap is read back, as in "start_line/end_line reads them".
-    pub read_back: &'a str,
+    /// How what is left out is read.
+    pub read_back: ReadBack,
+    /// What is asked: of a line that is cut, its words are shown.
+    pub question: Option<&'a FocusQuestion>,
+}
+
+/// How the reader gets what is left out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReadBack {
+    /// The lines of a gap, as in "start_line/end_line reads them".
+    pub gap: &'static str,
+    /// More of a line that is cut, as in "read it alone to see more".
+    pub line: &'static str,
 }
 
 /// Why the view is what it is.
@@ -83,7 +94,17 @@ pub fn cost(lines: &[&str], first: usize, kept: &[bool], pointers: &[Pointer]) -
 
 /// The kept lines and the gaps between them, without a header.
 pub fn view(lines: &[&str], first: usize, kept: &[bool], pointers: &[Pointer]) -> String {
-    let page = Page { name: "", lines, first, total: None, decoded_from: None, pointers, note: None, read_back: "" };
+    let page = Page {
+        name: "",
+        lines,
+        first,
+        total: None,
+        decoded_from: None,
+        pointers,
+        note: None,
+        read_back: ReadBack::default(),
+        question: None,
+    };
     Body::write(&page, kept, LONGEST_LINE, usize::MAX).text
 }
 
@@ -96,7 +117,7 @@ pub fn room(most: usize) -> usize {
 pub fn page(page: &Page<'_>, kept: &[bool], status: Status<'_>, most: usize) -> String {
     let exact = page.lines.concat();
     let plain = matches!(status, Status::Exact) && page.decoded_from.is_none() && !kept.contains(&false);
-    let alone = page.lines.len() == 1;
+    let alone = page.lines.len() == 1 && page.question.is_none();
     let longest = if alone { room(most).saturating_sub(MARK) } else { LONGEST_LINE.min(room(most)) };
     if plain && exact.chars().count() <= most && (alone || !page.lines.iter().any(|line| is_long(line, longest))) {
         return exact;
@@ -137,7 +158,9 @@ impl Body {
                 None
             }
             Piece::Lines(mut range) => range.find(|i| {
-                let (line, was_cut) = cut_line(page.lines[*i], longest, 0..0);
+                let line = page.lines[*i];
+                let asked = page.question.filter(|_| is_long(line, longest));
+                let (line, was_cut) = cut_line(line, longest, asked.map_or(0..0, |question| question.place_in(line, longest / 2)));
                 if !fits(&line) {
                     return true;
                 }
@@ -190,11 +213,13 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
         notes.push(format!("Decoded from {encoding}."));
     }
     if body.cut > 0 {
-        let more = if lines == 1 { "grep shows the text around any match in it" } else { "read it alone to see more" };
-        notes.push(format!("{MARKER} + = a line cut at {longest} characters; {more}."));
+        let alone = lines == 1 && page.question.is_none();
+        let more = if alone { "grep shows the text around its first match in it" } else { page.read_back.line };
+        let around = if page.question.is_some() { " around words of the question" } else { "" };
+        notes.push(format!("{MARKER} + = a line cut at {longest} characters{around}; {more}."));
     }
     if body.gaps > 0 {
-        notes.push(format!("{} = lines left out; {}.", body.marker, page.read_back));
+        notes.push(format!("{} = lines left out; {}.", body.marker, page.read_back.gap));
     }
     notes
 }
@@ -256,14 +281,37 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PAGE: Page<'_> =
-        Page { name: "a.txt", lines: &[], first: 0, total: None, decoded_from: None, pointers: &[], note: None, read_back: "read it" };
+    const PAGE: Page<'_> = Page {
+        name: "a.txt",
+        lines: &[],
+        first: 0,
+        total: None,
+        decoded_from: None,
+        pointers: &[],
+        note: None,
+        read_back: ReadBack { gap: "read it", line: "read it alone" },
+        question: None,
+    };
 
     #[test]
     fn a_line_that_looks_like_a_gap_makes_the_marker_longer() {
         let lines = ["⋮ 2-9\n", "x\n", "y\n"];
         let text = page(&Page { lines: &lines, total: Some(3), ..PAGE }, &[true, false, true], Status::Pruned { doubtful: false }, 20_000);
         assert_eq!(text, "a.txt: 2 of 3 lines. ⋮⋮ = lines left out; read it.\n⋮ 2-9\n⋮⋮ 2\ny\n");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_words_of_the_question() {
+        let line = format!("{}needle{}\n", "a".repeat(5000), "b".repeat(5000));
+        let question = FocusQuestion::new("Where is the needle?").expect("a question");
+        let shown = page(&Page { lines: &[&line], total: Some(1), question: Some(&question), ..PAGE }, &[true], Status::Exact, 20_000);
+        assert!(
+            shown.starts_with("a.txt: ⋮ + = a line cut at 2000 characters around words of the question; read it alone.\n⋮ +4006 "),
+            "{shown}"
+        );
+        assert!(shown.contains("aneedleb") && shown.chars().count() < 2200, "{shown}");
+        let shown = page(&Page { lines: &[&line], total: Some(1), ..PAGE }, &[true], Status::Exact, 20_000);
+        assert_eq!(shown, line);
     }
 
     #[test]

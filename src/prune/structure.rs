@@ -365,7 +365,8 @@ mod tests {
     fn types_have_names_in_every_language() {
         let go = "type Retry struct {\n  Max int\n}\ntype (\n  Doer interface {\n    Do()\n  }\n  Id int\n)\nfunc (r Retry) f() {\n}\n";
         assert_eq!(names(Language::Go, go), ["Retry 0..3", "Doer 4..7", "f 9..11"]);
-        let c = "typedef struct retry {\n  int max;\n} retry_t;\nstruct plain {\n  int x;\n};\ntypedef enum {\n  A\n} kind;\ntypedef int id;\n";
+        let c =
+            "typedef struct retry {\n  int max;\n} retry_t;\nstruct plain {\n  int x;\n};\ntypedef enum {\n  A\n} kind;\ntypedef int id;\n";
         assert_eq!(names(Language::C, c), ["retry_t 0..3", "plain 3..6", "kind 6..9"]);
         let java = "record Retry(\n  int max) {\n  Retry {\n    check(max);\n  }\n}\n@interface Mark {\n  int value();\n}\n";
         assert_eq!(names(Language::Java, java), ["Retry 0..6", "Retry 2..5", "Mark 6..9"]);

@@ -1,7 +1,8 @@
 //! HTTP: MCP at /mcp, and SWE-Pruner's protocol at /prune and /health.
 //!
-//! Served to this machine unless another address is asked for, which takes a token. A browser's page cannot reach it: requests for another
-//! host, or from another origin, are refused, as both could come from any page that a user opens.
+//! Served to this machine unless another address is asked for, which takes a token. A browser's page from elsewhere cannot reach it: requests from
+//! an origin that is not this machine are refused, and so are, where only this machine is served, those for another host, as both could come from
+//! any page that a user opens.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

@@ -129,15 +129,15 @@ impl Change {
         std::fs::create_dir_all(directory)?;
         let mut backup = None;
         let new = new_file(directory)?;
-        std::fs::write(new.path(), &self.after)?;
         if self.before.is_some() {
             let permissions = std::fs::metadata(path)?.permissions();
             if permissions.readonly() {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
             }
             backup = Some(kept(path)?);
-            std::fs::set_permissions(new.path(), permissions)?;
+            std::fs::set_permissions(new.path(), permissions)?; // before there is a key in it that others may not read
         }
+        std::fs::write(new.path(), &self.after)?;
         new.persist(path)?;
         Ok(backup)
     }

@@ -16,7 +16,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::{Call, Output, Part, Session, answer, lenient_number, lenient_text, question};
+use super::arguments::{lenient_flag, lenient_number, lenient_text};
+use super::{Call, Output, Part, Session, answer, question};
 use crate::error::{Error, Result, counted, quote, shorten};
 use crate::prune::matches::{FileMatches, FoundLine, Results, Unshown};
 use crate::prune::{Decision, decide};
@@ -46,11 +47,14 @@ pub struct Request {
     #[serde(default, deserialize_with = "lenient_number")]
     pub context: Option<usize>,
     /// Ignore case
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_flag")]
     pub ignore_case: Option<bool>,
     /// Take the pattern literally
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_flag")]
     pub literal: Option<bool>,
+    /// Only which files match, and how often
+    #[serde(default, deserialize_with = "lenient_flag")]
+    pub files_only: Option<bool>,
     /// What only a shell gives.
     #[serde(skip)]
     #[schemars(skip)]
@@ -71,6 +75,10 @@ pub struct More {
     pub before: Option<usize>,
     /// Lines after each match, where it is not `context`.
     pub after: Option<usize>,
+    /// Whether the pattern is to match whole words.
+    pub word: bool,
+    /// Whether of files alone no more than the paths are shown.
+    pub bare: bool,
 }
 
 /// Searches the roots, or one file or directory in them.
@@ -81,7 +89,15 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     let question = question(request.context_focus_question.as_ref())?;
     let search = Search::new(request, &call.cancel)?;
     let most = session.options.limits.most;
-    let room = if question.is_some() { most.max(session.skimmer.room()) } else { most };
+    let files_only = request.files_only.unwrap_or(false);
+    if files_only && question.is_some() {
+        return Err(Error::bad_argument("files_only (-l, -c) shows no lines that could answer; leave out it or the focus question."));
+    }
+    let room = match (files_only, &question) {
+        (true, _) => 0,
+        (false, None) => most,
+        (false, Some(_)) => most.max(session.skimmer.room()),
+    };
     let collected = search.everywhere(session, request, call, room)?;
     if call.cancel.is_cancelled() {
         return Err(Error::Cancelled);
@@ -92,11 +108,15 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         let place = if named.is_empty() { session.workspace.describe() } else { shorten(&named.join(", ")) };
         let unshown = collected.unshown.describe().map_or_else(String::new, |unshown| format!(", {unshown}"));
         let hint = match (collected.searched, &request.glob) {
+            (0, Some(glob)) if glob.contains(',') && !glob.contains('{') => "for one of several globs write {*.a,*.b}",
             (0, Some(_)) => "the glob is matched against paths from the root, and brings back no hidden or ignored files",
             _ => "hidden and ignored files only where path names them",
         };
         let text = format!("No match for {pattern} in {place} ({} searched{unshown}; {hint}).\n", counted(collected.searched, "file"));
         return Ok(Output { text, found: false, account: None });
+    }
+    if files_only {
+        return Ok(Output::new(collected.results.list(&pattern, request.more.bare, collected.unshown, most)));
     }
     let limits = &session.options.limits;
     let results = collected.results.within(most, limits.tokens.filter(|_| question.is_some()));
@@ -156,6 +176,7 @@ impl<'a> Search<'a> {
         builder
             .case_insensitive(request.ignore_case.unwrap_or(false))
             .fixed_strings(literal)
+            .word(request.more.word)
             .multi_line(true)
             .size_limit(REGEX_BYTES)
             .dfa_size_limit(10 * REGEX_BYTES)

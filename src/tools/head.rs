@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Call, Output, Session, lenient_number, lenient_text, read_file};
+use super::arguments::{lenient_number, lenient_text};
+use super::{Call, Output, Session, read_file};
 use crate::error::{Error, Result};
 
 /// Lines shown when no number is given, as head(1) does.

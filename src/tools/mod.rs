@@ -1,5 +1,6 @@
 //! The tools, as plain functions from a request to text. The server and the command line both call these.
 
+mod arguments;
 pub mod grep;
 pub mod head;
 pub mod prune;
@@ -10,12 +11,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Result;
 use crate::prune::code::Code;
-use crate::prune::render::{self, Page, Status};
+use crate::prune::render::{self, Page, ReadBack, Status};
 use crate::prune::{Decision, FocusQuestion, Limits, decide};
 use crate::repomap::repository::Memory;
 use crate::skim::Skimmer;
@@ -192,7 +192,7 @@ impl Session {
         name: &str,
         excerpt: &Excerpt,
         question: Option<&FocusQuestion>,
-        read_back: &str,
+        read_back: ReadBack,
         cancel: &CancellationToken,
     ) -> Result<Output> {
         let limits = &self.options.limits;
@@ -227,9 +227,10 @@ impl Session {
             pointers: view.map_or(&[], |view| &view.pointers),
             note: view.and_then(|view| view.note.as_deref()),
             read_back,
+            question,
         };
         let text = render::page(&page, &kept, status, limits.most);
-        let exact = || render::page(&Page { note: None, ..page }, &vec![true; lines.len()], Status::Exact, limits.most);
+        let exact = || render::page(&Page { note: None, question: None, ..page }, &vec![true; lines.len()], Status::Exact, limits.most);
         let whole = (!matches!(status, Status::Exact)).then(exact);
         // What the whole would not show is not saved either.
         let within = lines.iter().scan(0, |length, line| {
@@ -240,38 +241,14 @@ impl Session {
         Ok(answer(text, whole, vec![part], self.options.observe))
     }
 
-    /// How a gap of a file is read back.
-    fn read_back(&self) -> &'static str {
-        if self.options.shell { "--lines A-B reads them" } else { "start_line/end_line reads them" }
+    /// How what is left out of a file is read.
+    fn read_back(&self) -> ReadBack {
+        let gap = if self.options.shell { "--lines A-B reads them" } else { "start_line/end_line reads them" };
+        ReadBack { gap, line: "read it alone, without a question, to see more" }
     }
 }
 
 /// Checks an optional question.
 fn question(text: Option<&String>) -> Result<Option<FocusQuestion>> {
     text.map(|text| FocusQuestion::new(text)).transpose()
-}
-
-/// Reads a text that may be blank where it is left out: some agents fill in every argument.
-fn lenient_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<String>, D::Error> {
-    Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.trim().is_empty()))
-}
-
-/// Reads a whole number that may have come as a string or with a fraction of zero: some agents write theirs so.
-fn lenient_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<usize>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "a whole number from 0 up is needed")]
-    enum Number {
-        Whole(usize),
-        Fraction(f64),
-        Text(String),
-        Nothing(()),
-    }
-    let whole = |number: f64| (number >= 0.0 && number.fract() == 0.0).then_some(number as usize); // the largest stands for more
-    let wrong = |what: String| serde::de::Error::custom(format!("{what} is not a whole number from 0 up"));
-    match Deserialize::deserialize(deserializer)? {
-        Number::Whole(number) => Ok(Some(number)),
-        Number::Fraction(number) => whole(number).map(Some).ok_or_else(|| wrong(number.to_string())),
-        Number::Text(text) => text.trim().parse().ok().and_then(whole).map(Some).ok_or_else(|| wrong(crate::error::quote(&text))),
-        Number::Nothing(()) => Ok(None),
-    }
 }

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Call, Output, Session, lenient_number, lenient_text, question};
+use super::arguments::{lenient_number, lenient_text};
+use super::{Call, Output, Session, question};
 use crate::error::Result;
 use crate::workspace::text;
 

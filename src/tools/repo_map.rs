@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Call, Output, Session, lenient_number, lenient_text, question};
+use super::arguments::{lenient_list, lenient_number, lenient_text};
+use super::{Call, Output, Session, question};
 use crate::error::{Error, Result, counted, quote, shorten};
 use crate::prune::FocusQuestion;
 use crate::repomap::repository::{Repository, Skipped, join, source_files};
@@ -24,10 +25,10 @@ const NAMED: usize = 10;
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Files or directories to start from; files read so far if left out
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_list")]
     pub roots: Option<Vec<String>>,
     /// A problem statement that names them in lines such as Path: 'pkg/a.py'
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_text")]
     pub task: Option<String>,
     /// Shows the symbols that answer it first
     #[serde(default, deserialize_with = "lenient_text")]

@@ -315,7 +315,10 @@ impl Workspace {
             found.clear(); // names of another directory
         }
         let hint = match (found.as_slice(), with_line(path).filter(|(file, _)| self.find(file).is_some())) {
-            (_, Some((file, line))) => format!("; for line {line} of {} give start_line {line} (--lines {line}-) beside the path", quote(file)),
+            (_, Some((file, line))) => {
+                format!("; for line {line} of {} give start_line {line} (--lines {line}-) beside the path", quote(file))
+            }
+            ([], None) if path == "-" => "; codeskim prune reads standard input".to_owned(),
             ([], None) => "; paths are relative to the root, and grep finds files by their text".to_owned(),
             (found, None) => format!("; did you mean {}", found.join(" or ")),
         };

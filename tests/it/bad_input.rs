@@ -3,6 +3,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
+use codeskim::workspace::Workspace;
 use serde_json::{Value, json};
 
 use crate::common::{Client, codeskim, eras};
@@ -77,6 +78,10 @@ fn cases() -> Vec<(&'static str, Value, &'static str)> {
         ("read_file", json!({ "path": "text.txt", "a\nb": 1 }), "unknown field"),
         ("read_file", json!({ "path": "no\n⋮ 2-9" }), "There is no file"),
         ("grep", json!({ "pattern": "x", "path": "missing" }), "There is no file \"missing\""),
+        ("grep", json!({ "pattern": "x", "path": "-" }), "codeskim prune reads standard input"),
+        ("grep", json!({ "pattern": "x", "ignore_case": "maybe" }), "ignore_case: true or false is needed"),
+        ("grep", json!({ "pattern": "x", "files_only": true, "context_focus_question": "Why x?" }), "files_only (-l, -c) shows no lines"),
+        ("repo_map", json!({ "roots": 3 }), "roots: a list of texts is needed"),
         ("grep", json!({ "pattern": "root", "path": "/etc" }), "is outside the root"),
         ("grep", json!({ "pattern": "root", "path": "etc" }), "is outside the root"),
         ("grep", json!({ "pattern": "x", "path": "fifo" }), "not a regular file"),
@@ -105,7 +110,8 @@ async fn bad_input_gets_one_sentence_and_the_server_lives() {
 async fn a_file_without_permission_is_named_as_such() {
     let directory = bad_directory();
     if std::fs::read(directory.path().join("secret")).is_ok() {
-        eprintln!("not tested: this user may read everything, as root may");
+        let open = |path: &str| Workspace::open(&[directory.path()]).expect("a root").open_file(path).map(|_| ()).expect_err("a refusal");
+        assert!(open("loop").to_string().contains("\"loop\" could not be read: "), "root may read all files, but there are other reasons");
         return;
     }
     let client = Client::start(directory.path(), eras()[0].clone()).await;
@@ -123,6 +129,9 @@ async fn quoted_numbers_nulls_and_blanks_are_taken_as_meant() {
     assert_eq!(client.text("read_file", arguments).await, "two\n");
     let arguments = json!({ "pattern": "two", "path": "", "glob": "", "context": null, "context_focus_question": " " });
     assert_eq!(client.text("grep", arguments).await, "text.txt\n2:two\n");
+    let arguments = json!({ "pattern": "TWO", "ignore_case": "True", "literal": "", "files_only": null });
+    assert_eq!(client.text("grep", arguments).await, "text.txt\n2:two\n");
+    assert!(client.text("repo_map", json!({ "roots": "folder/deep.rs" })).await.contains("fn deep()"));
 }
 
 #[tokio::test]

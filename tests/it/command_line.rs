@@ -88,6 +88,63 @@ fn exit_statuses_are_those_of_grep() {
     assert_eq!(codeskim(here, &["read", "Cargo.toml", "--lines", "a-b"]).status, 2);
 }
 
+#[tokio::test]
+async fn files_that_match_are_listed_without_their_lines() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| directory.path().join(name);
+    std::fs::write(at("a.rs"), "let cat = 1;\nlet concat = 2;\n").expect("written");
+    std::fs::write(at("b.rs"), "concat\n").expect("written");
+    let client = Client::start(directory.path(), eras()[0].clone()).await;
+    assert_eq!(client.text("grep", json!({ "pattern": "cat", "files_only": true })).await, "a.rs:2\nb.rs:1\n");
+    let printed = |arguments: &[&str]| codeskim(directory.path(), arguments).stdout;
+    assert_eq!(printed(&["grep", "-c", "cat"]), "a.rs:2\nb.rs:1\n");
+    assert_eq!(printed(&["grep", "-l", "cat"]), "a.rs\nb.rs\n");
+    assert_eq!(printed(&["grep", "-cw", "cat"]), "a.rs:1\n");
+    assert_eq!(codeskim(directory.path(), &["grep", "-l", "dog"]).status, 1);
+    assert_eq!(codeskim(directory.path(), &["grep", "-l", "cat", "--focus", "Which cat?"]).status, 2);
+}
+
+/// A search with nothing to search in takes no pipe for it, and says so where that may be why it finds nothing.
+#[test]
+fn a_pipe_into_a_search_is_not_silently_ignored() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let said = |arguments: &[&str]| codeskim_with_input(directory.path(), arguments, b"panicked\n").stderr;
+    assert!(said(&["grep", "panicked"]).ends_with("Standard input was not searched; codeskim prune reads it.\n"));
+    assert!(!said(&["grep", "panicked", "."]).contains("Standard input"));
+}
+
+#[test]
+fn of_a_long_line_what_the_question_names_is_shown() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let functions: String = (0..5000).map(|i| format!("function f{i}(a){{return a+{i}}};")).collect();
+    std::fs::write(directory.path().join("min.js"), &functions).expect("written");
+    let focus = ["--focus", "What does f4711 return? (function)"];
+    let read = codeskim(directory.path(), &[&["read", "min.js"], &focus[..]].concat()).stdout;
+    let piped = codeskim_with_input(Path::new("/"), &[&["prune"], &focus[..]].concat(), functions.as_bytes()).stdout;
+    for shown in [&read, &piped] {
+        assert!(shown.contains("function f4711(a){return a+4711};") && shown.contains("around words of the question"), "{shown}");
+        assert!(shown.chars().count() < 2300, "{}", shown.len());
+    }
+    assert!(read.contains("read it alone, without a question, to see more") && piped.contains("a saved copy (tee) has all of it"));
+    assert!(codeskim(directory.path(), &["read", "min.js"]).stdout.chars().count() > 19_000);
+}
+
+#[test]
+fn a_name_that_is_nowhere_is_said_to_be() {
+    let arguments =
+        ["read", "src/workspace/mod.rs", "--focus", "Where is foo_bar_baz checked beside open_file? (is_escape, no_such_guess)"];
+    let shown = codeskim(Path::new(REPOSITORY), &arguments).stdout;
+    assert!(shown.contains("\"foo_bar_baz\" is not in these lines.") && !shown.contains("no_such_guess"), "{shown}");
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
+    let arguments = ["read", "LICENSE-MIT", "--lines", "3"];
+    let status = std::process::Command::new(BINARY).args(arguments).current_dir(REPOSITORY).stdout(full).status();
+    assert_eq!(status.expect("it runs").code(), Some(2));
+}
+
 #[test]
 fn a_closed_pipe_is_no_failure() {
     let script = format!("{BINARY} --max-chars 1000000 read Cargo.lock | head -n 1; exit ${{PIPESTATUS[0]}}");

@@ -92,7 +92,7 @@ impl Vocabulary {
 
 /// The words that the code may use, which the tools ask for in brackets at the end of a question, after a space; none if there are none.
 /// Brackets without a comma are an aside.
-fn guesses(question: &[u8]) -> &[u8] {
+pub fn guesses(question: &[u8]) -> &[u8] {
     let Some(inside) = question.trim_ascii_end().strip_suffix(b")") else { return b"" };
     let mut depth = 1;
     let opens = inside.iter().rposition(|byte| {
@@ -101,6 +101,11 @@ fn guesses(question: &[u8]) -> &[u8] {
     });
     let Some((before, words)) = opens.map(|at| (&inside[..at], &inside[at + 1..])) else { return b"" };
     if before.ends_with(b" ") && words.contains(&b',') { words } else { b"" }
+}
+
+/// Whether a word, in lower case, says nothing about which line matters.
+pub fn is_function_word(word: &str) -> bool {
+    STOP.split_whitespace().any(|other| other == word)
 }
 
 fn fnv1a(token: &[u8]) -> u32 {

@@ -11,8 +11,8 @@ use super::{Decision, Definition, FocusQuestion, Material, Piece, Pointer, View,
 use crate::error::{counted, shorten};
 use crate::skim::{LineScores, best_first};
 
-/// Files named in one gap; the rest are counted.
-const NAMED: usize = 20;
+/// Files named in one gap; of more, the directories are named.
+const NAMED: usize = 10;
 /// Lines shown where none seems to answer.
 const LIKELIEST: usize = 5;
 /// Characters of the result set aside for its header and its last gaps, at most half of it.
@@ -423,23 +423,47 @@ impl<'a> Page<'a> {
             return;
         }
         let matches: usize = files.iter().map(|file| file.matches).sum();
-        let (mut names, mut length) = (Vec::new(), 0);
-        for file in files.iter().take(NAMED) {
-            let name = format!("{} ({})", file.name(), file.matches);
+        let places = places(&files);
+        let (mut names, mut named, mut length) = (Vec::new(), 0, 0);
+        for Place { name, matches, files } in places {
+            let name = format!("{name} ({matches})");
             length += name.chars().count();
             if length > self.names {
                 break;
             }
             names.push(name);
+            named += files;
         }
-        let named = match (names.is_empty(), files.len() - names.len()) {
+        let named = match (names.is_empty(), files.len() - named) {
             (true, _) => String::new(),
             (false, 0) => format!(": {}", names.join(", ")),
-            (false, more) => format!(": {} and {more} more", names.join(", ")),
+            (false, more) => format!(": {} and {} more", names.join(", "), counted(more, "file")),
         };
         let blank = if self.body.is_empty() { "" } else { "\n" };
         self.gap(&format!("{blank}{MARKER} {} in {}{named}\n", counted(matches, "match"), counted(files.len(), "file")));
     }
+}
+
+/// Where files of a gap are, and how many matches are there.
+struct Place<'a> {
+    name: Cow<'a, str>,
+    matches: usize,
+    files: usize,
+}
+
+/// Few files by themselves, more of them by their directories, to be searched one by one.
+fn places<'a>(files: &[&'a FileMatches]) -> Vec<Place<'a>> {
+    let mut places: Vec<Place<'a>> = Vec::new();
+    for file in files {
+        let name = file.name();
+        let directory = || name.rfind('/').map_or_else(|| name.clone(), |slash| Cow::Owned(name[..=slash].to_owned()));
+        let name = if files.len() <= NAMED { name.clone() } else { directory() };
+        match places.iter_mut().find(|place| place.name == name) {
+            Some(place) => (place.matches, place.files) = (place.matches + file.matches, place.files + 1),
+            None => places.push(Place { name, matches: file.matches, files: 1 }),
+        }
+    }
+    places
 }
 
 #[cfg(test)]
@@ -491,6 +515,19 @@ mod tests {
             "\"t\": 2 of 7 matches, in 2 of 4 files. ⋮ = matches left out; the same search without a question shows them.\n\
              a.rs\n1:text\n⋮ 5-9: 2 matches\n\n⋮ 3 matches in 2 files: b.rs (1), c.rs (2)\n\nd.rs\n7:text\n"
         );
+    }
+
+    #[test]
+    fn a_gap_over_many_files_names_their_directories() {
+        let mut files: Vec<_> = (0..9).map(|i| file(&format!("src/a/{i}.rs"), &[(1, true), (2, true)])).collect();
+        files.extend([file("src/b/x.rs", &[(1, true)]), file("top.rs", &[(1, true)]), file("z.rs", &[(1, true)])]);
+        let results = Results::new(files);
+        let mut kept = vec![false; results.material().lines.len()];
+        let end = kept.len();
+        kept[end - 2..].fill(true);
+        let view = View { kept, pointers: Vec::new(), doubtful: false, note: None };
+        let text = results.render("\"t\"", &Decision::Partial(view), Unshown::default(), 20_000);
+        assert!(text.ends_with("\n⋮ 20 matches in 11 files: src/a/ (18), src/b/ (1), top.rs (1)\n\nz.rs\n1:text\n"), "{text}");
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub struct ReadBack {
     pub gap: &'static str,
     /// More of a line that is cut, as in "read it alone to see more".
     pub line: &'static str,
+    /// More of a line that is alone, but cut as there is a question, as in "leave the question out to see more".
+    pub only_line: &'static str,
 }
 
 /// Why the view is what it is.
@@ -213,8 +215,11 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
         notes.push(format!("Decoded from {encoding}."));
     }
     if body.cut > 0 {
-        let alone = lines == 1 && page.question.is_none();
-        let more = if alone { "grep shows the text around its first match in it" } else { page.read_back.line };
+        let more = match (lines, page.question) {
+            (1, None) => "grep shows the text around its first match in it",
+            (1, Some(_)) => page.read_back.only_line,
+            _ => page.read_back.line,
+        };
         let around = if page.question.is_some() { " around words of the question" } else { "" };
         notes.push(format!("{MARKER} + = a line cut at {longest} characters{around}; {more}."));
     }
@@ -289,7 +294,7 @@ mod tests {
         decoded_from: None,
         pointers: &[],
         note: None,
-        read_back: ReadBack { gap: "read it", line: "read it alone" },
+        read_back: ReadBack { gap: "read it", line: "read it alone", only_line: "do not ask" },
         question: None,
     };
 
@@ -306,7 +311,7 @@ mod tests {
         let question = FocusQuestion::new("Where is the needle?").expect("a question");
         let shown = page(&Page { lines: &[&line], total: Some(1), question: Some(&question), ..PAGE }, &[true], Status::Exact, 20_000);
         assert!(
-            shown.starts_with("a.txt: ⋮ + = a line cut at 2000 characters around words of the question; read it alone.\n⋮ +4006 "),
+            shown.starts_with("a.txt: ⋮ + = a line cut at 2000 characters around words of the question; do not ask.\n⋮ +4006 "),
             "{shown}"
         );
         assert!(shown.contains("aneedleb") && shown.chars().count() < 2200, "{shown}");

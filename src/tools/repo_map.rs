@@ -1,6 +1,6 @@
 //! `repo_map`: the files around some files, and what they offer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
@@ -203,10 +203,30 @@ fn beneath(workspace: &Workspace, name: &str, directories: &[Location], call: &C
         0 => Err(Error::bad_argument(format!("{} is no source file and has none in it; name files to start from.", quote(name)))),
         1..=MOST_ROOTS => Ok(found),
         many => Err(Error::bad_argument(format!(
-            "{} has {many} source files, and a map starts from {MOST_ROOTS} at most; name a smaller directory or files.",
-            quote(name)
+            "{} has {many} source files, and a map starts from {MOST_ROOTS} at most; name files or smaller directories{}.",
+            quote(name),
+            largest(directories, &found)
         ))),
     }
+}
+
+/// `: "src/cli" (12), "src/prune" (9)`: which directories right below these have most of the files.
+fn largest(directories: &[Location], files: &[Location]) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for file in files {
+        let path = file.path();
+        let above = directories.iter().filter(|directory| directory.same_root(file)).map(Location::path);
+        let below = above.filter_map(|above| path.strip_prefix(&above).map(|below| (above.len(), below.trim_start_matches('/')))).max();
+        if let Some((_, below)) = below
+            && let Some((child, _)) = below.split_once('/')
+        {
+            *counts.entry(path[..path.len() - below.len() + child.len()].to_owned()).or_default() += 1;
+        }
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let named: Vec<String> = counts.iter().take(NAMED).map(|(directory, count)| format!("{} ({count})", quote(directory))).collect();
+    if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) }
 }
 
 /// A file that a task names: as it is, or below whatever else the task calls the repository.

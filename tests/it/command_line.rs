@@ -125,7 +125,7 @@ fn of_a_long_line_what_the_question_names_is_shown() {
         assert!(shown.contains("function f4711(a){return a+4711};") && shown.contains("around words of the question"), "{shown}");
         assert!(shown.chars().count() < 2300, "{}", shown.len());
     }
-    assert!(read.contains("read it alone, without a question, to see more") && piped.contains("a saved copy (tee) has all of it"));
+    assert!(read.contains("leave the question out to see more") && piped.contains("a saved copy (tee) has all of it"));
     assert!(codeskim(directory.path(), &["read", "min.js"]).stdout.chars().count() > 19_000);
 }
 

@@ -134,7 +134,10 @@ impl Ledger {
         let (done, written) = mpsc::channel();
         std::thread::spawn(move || {
             let _done = done; // hangs up when all is written
-            let _ = ThreadPriority::Min.set_for_current(); // the next call goes first; where it cannot be set, nothing is lost
+            if settings.session {
+                // The next call goes first; a command has none, and would wait for this on a busy machine. Where it cannot be set, nothing is lost.
+                let _ = ThreadPriority::Min.set_for_current();
+            }
             let session = settings.session.then(|| format!("{:016x}", rand::random::<u64>()));
             for (time, note) in to_write {
                 let Some(entry) = note.entry(time, &settings, session.as_deref()) else { continue };

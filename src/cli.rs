@@ -136,9 +136,11 @@ fn execute(mut cli: Cli) -> Result<Output> {
 fn call(command: Command, session: &Session) -> Result<Output> {
     let call = Call::default();
     match command {
-        Command::Read { file, lines, focus } => {
+        Command::Read { file, lines, line_numbers, focus } => {
             let (start_line, end_line) = lines.map_or((None, None), |(from, to)| (Some(from), to));
-            read_file::run(session, &read_file::Request { path: file, start_line, end_line, context_focus_question: focus.focus }, &call)
+            let line_numbers = Some(line_numbers);
+            let request = read_file::Request { path: file, start_line, end_line, line_numbers, context_focus_question: focus.focus };
+            read_file::run(session, &request, &call)
         }
         Command::Head { file, lines, focus } => {
             head::run(session, &head::Request { path: file, lines: Some(lines), context_focus_question: focus.focus }, &call)

@@ -88,6 +88,9 @@ pub enum Command {
         /// Only these lines: 12-40, 12- or 12
         #[arg(long, value_name = "A-B", value_parser = lines)]
         lines: Option<(usize, Option<usize>)>,
+        /// Begin each line with its number
+        #[arg(short = 'n', long)]
+        line_numbers: bool,
         #[command(flatten)]
         focus: Focus,
     },

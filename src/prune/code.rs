@@ -28,6 +28,8 @@ pub struct Code<'a> {
     range: Range<usize>,
     /// 0-based number of the first of the lines.
     first: usize,
+    /// Whether lines are shown with their numbers.
+    numbered: bool,
     syntax: Syntax,
     structure: OnceLock<Structure>,
 }
@@ -59,7 +61,13 @@ impl<'a> Code<'a> {
             None if [".md", ".markdown", ".mdx"].iter().any(|end| path.ends_with(end)) => Syntax::Markdown,
             None => Syntax::Plain(Form::of(path, text)),
         };
-        Self { text, first: range.start, range, syntax, structure: OnceLock::new() }
+        Self { text, first: range.start, range, numbered: false, syntax, structure: OnceLock::new() }
+    }
+
+    /// The same, to be shown with or without numbers.
+    #[must_use]
+    pub fn numbered(self, numbered: bool) -> Self {
+        Self { numbered, ..self }
     }
 
     fn structure(&self) -> &Structure {
@@ -218,11 +226,11 @@ impl Material for Code<'_> {
     }
 
     fn view(&self, kept: &[bool], pointers: &[Pointer]) -> String {
-        render::view(self.lines(), self.first, kept, pointers)
+        render::view(self.lines(), self.first, kept, pointers, self.numbered)
     }
 
     fn cost(&self, kept: &[bool], pointers: &[Pointer]) -> usize {
-        render::cost(self.lines(), self.first, kept, pointers)
+        render::cost(self.lines(), self.first, kept, pointers, self.numbered)
     }
 
     fn room(&self, most: usize) -> usize {

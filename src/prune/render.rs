@@ -28,7 +28,7 @@ const LONGEST_NAME: usize = 120;
 const LONGEST_POINTER: usize = 60;
 
 /// Lines to show and where they come from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Page<'a> {
     /// What the lines are of, for the header.
     pub name: &'a str,
@@ -48,6 +48,8 @@ pub struct Page<'a> {
     pub read_back: ReadBack,
     /// What is asked: of a line that is cut, its words are shown.
     pub question: Option<&'a FocusQuestion>,
+    /// Whether lines begin with their numbers, as in search results.
+    pub numbered: bool,
 }
 
 /// How the reader gets what is left out.
@@ -78,16 +80,19 @@ pub enum Status<'a> {
 }
 
 /// Length of a view in characters with an ordinary header; `first` is the 0-based number of the first line.
-pub fn cost(lines: &[&str], first: usize, kept: &[bool], pointers: &[Pointer]) -> usize {
-    let length = |line: &str| match line.chars().count() {
-        long if long > LONGEST_LINE => LONGEST_LINE + MARK,
-        count => count,
+pub fn cost(lines: &[&str], first: usize, kept: &[bool], pointers: &[Pointer], numbered: bool) -> usize {
+    let length = |i: usize| {
+        number(first + i, numbered).len()
+            + match lines[i].chars().count() {
+                long if long > LONGEST_LINE => LONGEST_LINE + MARK,
+                count => count,
+            }
     };
     let marker = marker(lines).chars().count() + " \n".len();
     let body: usize = pieces(kept)
         .into_iter()
         .map(|piece| match piece {
-            Piece::Lines(range) => lines[range].iter().map(|line| length(line)).sum(),
+            Piece::Lines(range) => range.map(length).sum(),
             Piece::Gap(gap) => marker + numbers(first, &gap).len() + named(first, &gap, pointers).chars().count(),
         })
         .sum();
@@ -95,18 +100,8 @@ pub fn cost(lines: &[&str], first: usize, kept: &[bool], pointers: &[Pointer]) -
 }
 
 /// The kept lines and the gaps between them, without a header.
-pub fn view(lines: &[&str], first: usize, kept: &[bool], pointers: &[Pointer]) -> String {
-    let page = Page {
-        name: "",
-        lines,
-        first,
-        total: None,
-        decoded_from: None,
-        pointers,
-        note: None,
-        read_back: ReadBack::default(),
-        question: None,
-    };
+pub fn view(lines: &[&str], first: usize, kept: &[bool], pointers: &[Pointer], numbered: bool) -> String {
+    let page = Page { lines, first, pointers, numbered, ..Page::default() };
     Body::write(&page, kept, LONGEST_LINE, usize::MAX).text
 }
 
@@ -118,7 +113,7 @@ pub fn room(most: usize) -> usize {
 /// Renders the kept lines of a page in at most `most` characters.
 pub fn page(page: &Page<'_>, kept: &[bool], status: Status<'_>, most: usize) -> String {
     let exact = page.lines.concat();
-    let plain = matches!(status, Status::Exact) && page.decoded_from.is_none() && !kept.contains(&false);
+    let plain = matches!(status, Status::Exact) && page.decoded_from.is_none() && !page.numbered && !kept.contains(&false);
     let alone = page.lines.len() == 1 && page.question.is_none();
     let longest = if alone { room(most).saturating_sub(MARK) } else { LONGEST_LINE.min(room(most)) };
     if plain && exact.chars().count() <= most && (alone || !page.lines.iter().any(|line| is_long(line, longest))) {
@@ -163,6 +158,7 @@ impl Body {
                 let line = page.lines[*i];
                 let asked = page.question.filter(|_| is_long(line, longest));
                 let (line, was_cut) = cut_line(line, longest, asked.map_or(0..0, |question| question.place_in(line, longest / 2)));
+                let line = number(page.first + *i, page.numbered) + &line;
                 if !fits(&line) {
                     return true;
                 }
@@ -186,6 +182,11 @@ impl Body {
     }
 }
 
+/// What stands before the line that has this number, counted from 0.
+fn number(line: usize, numbered: bool) -> String {
+    if numbered { format!("{}:", line + 1) } else { String::new() }
+}
+
 /// `: refresh 30-41, revoke 43-47`: the definitions in a gap that are to be named.
 fn named(first: usize, gap: &Range<usize>, pointers: &[Pointer]) -> String {
     let inside = pointers.iter().filter(|pointer| gap.start <= pointer.lines.start && pointer.lines.end <= gap.end);
@@ -204,8 +205,11 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
             .push(format!("nothing in these {lines} lines seems to answer the question; this is their outline, with the likeliest lines.")),
         Status::Failed(error) => notes.push(format!("the skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string()))),
         Status::Pruned { doubtful } => notes.push(format!("{} of {lines} lines{}.", body.shown, if doubtful { DOUBT } else { "" })),
-        Status::Exact if body.stopped => notes.push(format!("{} of {lines} lines.", body.shown)),
+        Status::Exact if body.stopped || page.numbered => notes.push(format!("{} of {lines} lines.", body.shown)),
         Status::Exact => {}
+    }
+    if page.numbered {
+        notes.push("Each begins with its number.".to_owned());
     }
     notes.extend(page.note.map(shorten));
     if body.stopped {
@@ -296,6 +300,7 @@ mod tests {
         note: None,
         read_back: ReadBack { gap: "read it", line: "read it alone", only_line: "do not ask" },
         question: None,
+        numbered: false,
     };
 
     #[test]
@@ -336,11 +341,13 @@ mod tests {
         #[test]
         fn shown_lines_and_gaps_are_exactly_the_file(
             rows in prop::collection::vec(("[a-z⋮ 0-9\\-]{0,12}(\r)?", any::<bool>()), 1..60), first in 0usize..1000, most in 1000usize..1900,
+            numbered in any::<bool>(),
         ) {
             let owned: Vec<String> = rows.iter().map(|(line, _)| format!("{line}\n")).collect();
             let lines: Vec<&str> = owned.iter().map(String::as_str).collect();
             let kept: Vec<bool> = rows.iter().map(|(_, kept)| *kept).collect();
-            let shown = page(&Page { lines: &lines, first, total: Some(first + lines.len()), ..PAGE }, &kept, Status::Pruned { doubtful: false }, most);
+            let all = Page { lines: &lines, first, total: Some(first + lines.len()), numbered, ..PAGE };
+            let shown = page(&all, &kept, Status::Pruned { doubtful: false }, most);
             prop_assert!(shown.chars().count() <= most, "{} > {most}", shown.chars().count());
             let marker = format!("{} ", marker(&lines));
             let mut next = 0;
@@ -350,7 +357,7 @@ mod tests {
                     prop_assert_eq!(from.parse::<usize>().unwrap(), first + next + 1);
                     next = to.parse::<usize>().unwrap() - first;
                 } else {
-                    prop_assert_eq!(line, lines[next]);
+                    prop_assert_eq!(line, number(first + next, numbered) + lines[next]);
                     next += 1;
                 }
             }

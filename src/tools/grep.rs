@@ -110,6 +110,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         let hint = match (collected.searched, &request.glob) {
             (0, Some(glob)) if glob.contains(',') && !glob.contains('{') => "for one of several globs write {*.a,*.b}",
             (0, Some(_)) => "the glob is matched against paths from the root, and brings back no hidden or ignored files",
+            _ if !request.literal.unwrap_or(false) && request.pattern.contains("(?s") => "a match is within one line",
             _ => "hidden and ignored files only where path names them",
         };
         let text = format!("No match for {pattern} in {place} ({} searched{unshown}; {hint}).\n", counted(collected.searched, "file"));

@@ -37,6 +37,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         path: request.path.clone(),
         start_line: None,
         end_line: Some(lines),
+        line_numbers: None,
         context_focus_question: request.context_focus_question.clone(),
     };
     read_file::run(session, &read, call)

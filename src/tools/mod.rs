@@ -186,12 +186,13 @@ impl Session {
         self.read.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Shows lines of a file: those that answer the question, or all of them.
+    /// Shows lines of a file, `numbered` or as they are: those that answer the question, or all of them.
     fn show(
         &self,
         name: &str,
         excerpt: &Excerpt,
         question: Option<&FocusQuestion>,
+        numbered: bool,
         read_back: ReadBack,
         cancel: &CancellationToken,
     ) -> Result<Output> {
@@ -207,7 +208,7 @@ impl Session {
                     Some(whole) => Code::part(name, whole, excerpt.first..excerpt.first + lines.len()),
                     None => Code::new(name, &lines, excerpt.first),
                 };
-                decide(&code, question, self.skimmer.as_ref(), &limits.beside(name), cancel)?
+                decide(&code.numbered(numbered), question, self.skimmer.as_ref(), &limits.beside(name), cancel)?
             }
             None => Decision::Whole,
         };
@@ -228,6 +229,7 @@ impl Session {
             note: view.and_then(|view| view.note.as_deref()),
             read_back,
             question,
+            numbered,
         };
         let text = render::page(&page, &kept, status, limits.most);
         let exact = || render::page(&Page { note: None, question: None, ..page }, &vec![true; lines.len()], Status::Exact, limits.most);

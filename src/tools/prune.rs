@@ -39,7 +39,7 @@ pub fn run<R: Read>(session: &Session, request: Request<R>, call: &Call<'_>) -> 
     let content = text_hash(excerpt.text.as_str());
     let all = "a saved copy (tee) has all of it";
     let read_back = ReadBack { gap: "sed -n A,Bp on a saved copy (tee) shows them", line: all, only_line: all };
-    let mut output = session.show(&one_line(&request.name), &excerpt, Some(&question), read_back, &call.cancel)?;
+    let mut output = session.show(&one_line(&request.name), &excerpt, Some(&question), false, read_back, &call.cancel)?;
     for part in output.account.iter_mut().flat_map(|account| &mut account.parts) {
         part.of = format!("pipe {content:016x}"); // the same text again is no other
     }

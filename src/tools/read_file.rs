@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::arguments::{lenient_number, lenient_text};
+use super::arguments::{lenient_flag, lenient_number, lenient_text};
 use super::{Call, Output, Session, question};
 use crate::error::Result;
 use crate::workspace::text;
@@ -20,6 +20,9 @@ pub struct Request {
     /// Last line, inclusive
     #[serde(default, deserialize_with = "lenient_number")]
     pub end_line: Option<usize>,
+    /// Begin each line with its number
+    #[serde(default, deserialize_with = "lenient_flag")]
+    pub line_numbers: Option<bool>,
     /// A complete question that this read should answer, then 4 to 8 other words its code may use: "Where is the retry delay capped? (backoff, sleep, max)". Leave out for the exact text
     #[serde(default, deserialize_with = "lenient_text")]
     pub context_focus_question: Option<String>,
@@ -41,7 +44,8 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     let open = session.workspace.open_file(&request.path)?;
     let name = open.shown.clone();
     let excerpt = text::read(open, request.start_line, request.end_line, &call.cancel)?;
-    let output = session.show(&name, &excerpt, question.as_ref(), session.read_back(), &call.cancel)?;
+    let numbered = request.line_numbers.unwrap_or(false);
+    let output = session.show(&name, &excerpt, question.as_ref(), numbered, session.read_back(), &call.cancel)?;
     session.remember(&name, excerpt.total == Some(excerpt.text.len()) && output.text == excerpt.text.as_str());
     Ok(output)
 }

@@ -84,6 +84,7 @@ fn exit_statuses_are_those_of_grep() {
     let none = codeskim(here, &["grep", "no such text", "Cargo.toml"]);
     assert_eq!((none.status, none.stdout.as_str()), (1, ""));
     assert!(none.stderr.contains("No match for \"no such text\""), "{}", none.stderr);
+    assert!(codeskim(here, &["grep", "(?s)name.*?license", "Cargo.toml"]).stderr.contains("a match is within one line"));
     assert_eq!(codeskim(here, &["grep", "x", "missing"]).status, 2);
     assert_eq!(codeskim(here, &["read", "Cargo.toml", "--lines", "a-b"]).status, 2);
 }
@@ -111,6 +112,23 @@ fn a_pipe_into_a_search_is_not_silently_ignored() {
     let said = |arguments: &[&str]| codeskim_with_input(directory.path(), arguments, b"panicked\n").stderr;
     assert!(said(&["grep", "panicked"]).ends_with("Standard input was not searched; codeskim prune reads it.\n"));
     assert!(!said(&["grep", "panicked", "."]).contains("Standard input"));
+}
+
+#[tokio::test]
+async fn lines_have_their_numbers_where_that_is_asked_for() {
+    let here = Path::new(REPOSITORY);
+    let client = Client::start(here, eras()[0].clone()).await;
+    let file = "src/skim/embedded/crf.rs";
+    let text = std::fs::read_to_string(here.join(file)).expect("a file");
+    let numbered: Vec<String> = text.split_inclusive('\n').enumerate().map(|(i, line)| format!("{}:{line}", i + 1)).collect();
+    let range = client.text("read_file", json!({ "path": file, "start_line": 9, "end_line": 10, "line_numbers": true })).await;
+    let header = format!("{file} lines 9-10 of {}: 2 of 2 lines. Each begins with its number.\n", numbered.len());
+    assert_eq!(range, header + &numbered[8] + &numbered[9]);
+    assert_eq!(codeskim(here, &["read", file, "-n", "--lines", "9-10"]).stdout, range);
+    let view = client.text("read_file", json!({ "path": file, "line_numbers": "true", "context_focus_question": QUESTION })).await;
+    let shown: Vec<&str> = view.split_inclusive('\n').skip(1).filter(|line| !line.starts_with('⋮')).collect();
+    assert!(!shown.is_empty() && shown.len() < numbered.len() * 2 / 3, "{view}");
+    assert!(shown.iter().all(|line| numbered.iter().any(|whole| whole == line)), "{view}");
 }
 
 #[test]

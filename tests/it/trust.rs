@@ -141,6 +141,7 @@ fn read(session: &Session, path: &str, question: Option<&str>, lines: Option<(us
         path: path.to_owned(),
         start_line: lines.map(|(from, _)| from),
         end_line: lines.map(|(_, to)| to),
+        line_numbers: None,
         context_focus_question: question.map(str::to_owned),
     };
     read_file::run(session, &request, &Default::default()).expect("a text").text

@@ -7,7 +7,7 @@ use tree_sitter::Tree;
 
 use super::language::{Language, Reading};
 use super::markdown::{Heading, Markdown};
-use super::plain::{Form, errors_asked_for};
+use super::plain::{Form, errors_asked_for, records_asked_for};
 use super::select::is_structural;
 use super::structure::Header;
 use super::{Definition, FocusQuestion, Material, Pointer, constants, few_of, render, structure};
@@ -173,12 +173,14 @@ impl Material for Code<'_> {
         headers
     }
 
-    /// Few lines that say what went wrong in what a program printed, where that is asked; in code, the constants that are used.
+    /// In code, the constants that are used; in a lock file, the records that are named; in what a program printed, few lines that say what went wrong,
+    /// where that is asked.
     fn wanted_with(&self, question: &FocusQuestion, picked: &[bool]) -> Vec<usize> {
         let lines = self.lines();
         match self.syntax {
             Syntax::Grammar(_) => constants::used(lines, picked),
             Syntax::Markdown => Vec::new(),
+            Syntax::Plain(Form::Sections) => records_asked_for(lines, question.as_str()),
             Syntax::Plain(_) => {
                 Some(errors_asked_for(lines, question.as_str())).filter(|errors| errors.len() <= few_of(lines.len())).unwrap_or_default()
             }

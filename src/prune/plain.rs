@@ -8,8 +8,8 @@ use super::indent;
 const FIRST: usize = 100;
 /// Changed lines in a row, at most, that are shown together: what is taken out and what comes in its place.
 const LONGEST_CHANGE: usize = 12;
-/// Lines at the head of a record, at most, that say what it is.
-const LONGEST_RECORD: usize = 8;
+/// Lines at the head of a record, at most, that say what it is: name, version, source.
+const LONGEST_RECORD: usize = 3;
 /// Marks of a line that says what went wrong.
 const ERRORS: [&str; 9] = ["error:", "Error:", "ERROR", "error[", "error TS", "fatal", "FATAL", "FAILED", "panicked at"];
 /// Words of a question that asks for such lines, or their beginnings.
@@ -74,13 +74,15 @@ impl Form {
                 trace.telling.into_iter().for_each(|line| kept[line] = true);
             }
         }
-        let together = match self {
-            Self::Changes => changes(lines),
+        let told_with: Vec<(Range<usize>, Range<usize>)> = match self {
+            Self::Changes => changes(lines).into_iter().map(|run| (run.clone(), run)).collect(),
             Self::Sections => records(lines),
             Self::Indentation => Vec::new(),
         };
-        for range in together.into_iter().filter(|range| kept[range.clone()].contains(&true)).collect::<Vec<_>>() {
-            kept[range].fill(true);
+        for (any, told) in told_with {
+            if kept[any].contains(&true) {
+                kept[told].fill(true);
+            }
         }
         let parents = self.parents(lines);
         for i in (0..kept.len()).rev().filter(|i| kept[*i]).collect::<Vec<_>>() {
@@ -129,11 +131,22 @@ fn changes(lines: &[&str]) -> Vec<Range<usize>> {
     found
 }
 
-/// The heads of the records of a lock file: `[[package]]` and the values below it, up to its first list.
-fn records(lines: &[&str]) -> Vec<Range<usize>> {
-    let starts = (0..lines.len()).filter(|line| lines[*line].starts_with("[["));
+/// The records of a lock file, each with its head: `[[package]]` and the values below it, up to its first list.
+fn records(lines: &[&str]) -> Vec<(Range<usize>, Range<usize>)> {
+    let starts: Vec<usize> = (0..lines.len()).filter(|line| lines[*line].starts_with("[[")).collect();
+    let ends = starts.iter().skip(1).copied().chain([lines.len()]);
     let is_value = |line: &&&str| line.contains(" = ") && !line.trim_end().ends_with(['[', '{']);
-    starts.map(|start| start..start + 1 + lines[start + 1..].iter().take(LONGEST_RECORD).take_while(is_value).count()).collect()
+    let head = |start: usize| start..start + 1 + lines[start + 1..].iter().take(LONGEST_RECORD).take_while(is_value).count();
+    starts.iter().zip(ends).map(|(start, end)| (*start..end, head(*start))).collect()
+}
+
+/// The lines by which records of a lock file are called what the question names.
+pub fn records_asked_for(lines: &[&str], question: &str) -> Vec<usize> {
+    let words: Vec<&str> = question.split(|c: char| c.is_whitespace() || "\"'`,;:?!()".contains(c)).collect();
+    let is_named = |line: &str| {
+        line.trim_end().strip_prefix("name = \"").and_then(|name| name.strip_suffix('"')).is_some_and(|name| words.contains(&name))
+    };
+    records(lines).into_iter().flat_map(|(_, head)| head).filter(|line| is_named(lines[*line])).collect()
 }
 
 /// A stack trace.
@@ -276,8 +289,9 @@ mod tests {
             "name = \"b\"",
         ];
         assert_eq!(completed("Cargo.lock", &lock, &[2]), [1, 2, 3]);
-        assert_eq!(completed("Cargo.lock", &lock, &[5]), [1, 4, 5]);
+        assert_eq!(completed("Cargo.lock", &lock, &[5]), [1, 2, 3, 4, 5]);
         assert_eq!(completed("Cargo.lock", &lock, &[0, 8]), [0, 7, 8]);
+        assert_eq!(records_asked_for(&lock, "Which version of \"b\" is locked?"), [8]);
     }
 
     #[test]

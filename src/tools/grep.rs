@@ -127,15 +127,8 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     };
     let text = results.render(&pattern, &decision, collected.unshown, most);
     let whole = (!matches!(decision, Decision::Whole)).then(|| results.render(&pattern, &Decision::Whole, collected.unshown, most));
-    // What the whole would not show is not saved either.
-    let mut length = 0;
-    let parts = results.files_with(&decision).map(|(path, lines)| {
-        let noted = lines.filter(|(_, shown, line)| {
-            length += line.chars().count();
-            *shown || length <= most
-        });
-        Part::new(path, noted)
-    });
+    let mut room = most;
+    let parts = results.files_with(&decision).map(|(path, lines)| Part::new(path, lines, &decision, &mut room));
     let parts = parts.collect();
     Ok(answer(text, whole, parts, session.options.observe))
 }

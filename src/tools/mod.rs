@@ -119,10 +119,18 @@ impl Output {
 }
 
 impl Part {
-    /// Of lines in order: the number of each, whether the view shows it, and its text.
-    fn new<'a>(of: &str, lines: impl Iterator<Item = (usize, bool, &'a str)>) -> Self {
+    /// Of lines in order: the number of each, whether the decision shows it, and its text. The whole has `room` for so many characters more: what is
+    /// beyond is not left out by a view, and without one it is not shown.
+    fn new<'a>(of: &str, lines: impl Iterator<Item = (usize, bool, &'a str)>, decision: &Decision, room: &mut usize) -> Self {
+        let is_view = matches!(decision, Decision::Partial(_) | Decision::Unanswered(_));
         let mut part = Self { of: of.to_owned(), ..Self::default() };
         for (number, shown, line) in lines {
+            let line = render::cut_line(line, render::LONGEST_LINE, 0..0).0;
+            let rest = room.checked_sub(line.chars().count());
+            *room = rest.unwrap_or(0);
+            if rest.is_none() && !(shown && is_view) {
+                continue;
+            }
             if shown {
                 match part.shown.last_mut() {
                     Some((_, last)) if *last + 1 == number => *last = number,
@@ -130,7 +138,6 @@ impl Part {
                 }
                 continue;
             }
-            let line = render::cut_line(line, render::LONGEST_LINE, 0..0).0;
             match part.left_out.last_mut() {
                 Some(gap) if gap.last + 1 == number => {
                     gap.last = number;
@@ -234,12 +241,8 @@ impl Session {
         let text = render::page(&page, &kept, status, limits.most);
         let exact = || render::page(&Page { note: None, question: None, ..page }, &vec![true; lines.len()], Status::Exact, limits.most);
         let whole = (!matches!(status, Status::Exact)).then(exact);
-        // What the whole would not show is not saved either.
-        let within = lines.iter().scan(0, |length, line| {
-            *length += line.chars().count().min(render::LONGEST_LINE);
-            (*length <= limits.most).then_some(*line)
-        });
-        let part = Part::new(name, (excerpt.first + 1..).zip(within).zip(&kept).map(|((number, line), kept)| (number, *kept, line)));
+        let lines = (excerpt.first + 1..).zip(&lines).zip(&kept).map(|((number, line), kept)| (number, *kept, *line));
+        let part = Part::new(name, lines, &decision, &mut { limits.most });
         Ok(answer(text, whole, vec![part], self.options.observe))
     }
 

@@ -8,10 +8,11 @@ mod session;
 mod setup;
 mod stats;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use codeskim::error::{Error, Result, quote};
 use codeskim::hook;
@@ -27,6 +28,10 @@ use self::session::Readers;
 
 /// The exit status of a search without match, as of grep(1).
 const NOTHING_FOUND: u8 = 1;
+/// What is said to whoever pipes something into a search.
+const UNREAD: &str = "Standard input was not searched; codeskim prune reads it.";
+/// How long it is waited for the first byte of a pipe, to say that it is not searched.
+const GLANCE: Duration = Duration::from_millis(5);
 /// The exit status of every failure, as of grep(1).
 const FAILED: u8 = 2;
 
@@ -74,6 +79,7 @@ pub fn run(cli: Cli) -> ExitCode {
 }
 
 fn print(output: &Output) -> ExitCode {
+    remark(output);
     let mut out = io::stdout().lock();
     match out.write_all(output.text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => fail(&format!("The result could not be written: {error}.")),
@@ -85,7 +91,15 @@ fn print(output: &Output) -> ExitCode {
 /// Says that nothing was found, which is no result.
 fn say(output: &Output) -> ExitCode {
     let _ = io::stderr().lock().write_all(output.text.as_bytes());
+    remark(output);
     ExitCode::from(NOTHING_FOUND)
+}
+
+/// Says what is to be said beside a result.
+fn remark(output: &Output) {
+    if let Some(aside) = &output.aside {
+        let _ = writeln!(io::stderr().lock(), "{aside}");
+    }
 }
 
 fn fail(message: &str) -> ExitCode {
@@ -180,11 +194,10 @@ fn call(command: Command, session: &Session) -> Result<Output> {
                 files_only: Some(files_with_matches || count),
                 context_focus_question: focus.focus,
             };
-            let mut output = grep::run(session, &request, &call)?;
-            if !output.found && everywhere && input_is_text() {
-                output.text.push_str("Standard input was not searched; codeskim prune reads it.\n");
-            }
-            Ok(output)
+            let output = grep::run(session, &request, &call)?;
+            let unread = everywhere && something_is_piped();
+            let aside = output.aside.into_iter().chain(unread.then(|| UNREAD.to_owned())).reduce(|a, b| format!("{a}\n{b}"));
+            Ok(Output { aside, ..output })
         }
         Command::Prune { focus, name } => prune::run(session, prune::Request { name, input: io::stdin().lock(), focus }, &call),
         Command::Map { files, json, task, prefix, max_tokens, control, seed, match_tokens_of, focus, report: _ } => {
@@ -205,18 +218,16 @@ fn call(command: Command, session: &Session) -> Result<Output> {
     }
 }
 
-/// Whether something is piped or redirected into the program.
-#[cfg(unix)]
-fn input_is_text() -> bool {
-    use std::os::{fd::AsFd, unix::fs::FileTypeExt};
-    let metadata = io::stdin().as_fd().try_clone_to_owned().and_then(|input| std::fs::File::from(input).metadata());
-    metadata.is_ok_and(|metadata| metadata.is_file() || metadata.file_type().is_fifo())
-}
-
-/// Whether something is piped or redirected into the program, as far as that can be told.
-#[cfg(not(unix))]
-fn input_is_text() -> bool {
-    false
+/// Whether something is piped or redirected into the program: to the end of a pipe that nobody writes to, there is nothing to say.
+fn something_is_piped() -> bool {
+    let (sender, receiver) = mpsc::channel();
+    if io::stdin().is_terminal() {
+        return false;
+    }
+    std::thread::spawn(move || {
+        let _ = sender.send(io::stdin().lock().read(&mut [0]));
+    });
+    matches!(receiver.recv_timeout(GLANCE), Ok(Ok(1)))
 }
 
 /// A file that is named on the command line, wherever it is; - is standard input.

@@ -162,7 +162,10 @@ impl Material for Code<'_> {
     }
 
     fn named(&self, question: &FocusQuestion) -> Vec<Header> {
-        let names = question.names();
+        let names = [question.names(), question.capitalised()].concat();
+        if let Syntax::Plain(Form::Sections) = self.syntax {
+            return records_asked_for(self.lines(), question.as_str());
+        }
         if names.is_empty() {
             return Vec::new(); // before anything is parsed
         }
@@ -173,14 +176,12 @@ impl Material for Code<'_> {
         headers
     }
 
-    /// In code, the constants that are used; in a lock file, the records that are named; in what a program printed, few lines that say what went wrong,
-    /// where that is asked.
+    /// Few lines that say what went wrong in what a program printed, where that is asked; in code, the constants that are used.
     fn wanted_with(&self, question: &FocusQuestion, picked: &[bool]) -> Vec<usize> {
         let lines = self.lines();
         match self.syntax {
             Syntax::Grammar(_) => constants::used(lines, picked),
             Syntax::Markdown => Vec::new(),
-            Syntax::Plain(Form::Sections) => records_asked_for(lines, question.as_str()),
             Syntax::Plain(_) => {
                 Some(errors_asked_for(lines, question.as_str())).filter(|errors| errors.len() <= few_of(lines.len())).unwrap_or_default()
             }

@@ -21,6 +21,8 @@ const RESERVE: usize = 1600;
 const HEADER: usize = 120;
 /// Characters of a path that are shown, counted from its end.
 const LONGEST_PATH: usize = 200;
+/// Tokens that a header, one line and the gaps around it take without any names.
+const BARE: usize = 120;
 /// Characters of file names in one gap.
 const NAMES: usize = RESERVE / 3;
 
@@ -140,7 +142,7 @@ impl Results {
     /// around the likeliest lines into `most` characters.
     pub fn within(self, most: usize, tokens: Option<usize>) -> Self {
         let names = NAMES.min(most / 20);
-        Self { names: tokens.map_or(names, |tokens| names.min(tokens / 3)), ..self }
+        Self { names: tokens.map_or(names, |tokens| names.min(tokens.saturating_sub(BARE) / 2)), ..self }
     }
 
     /// Matching lines in all.
@@ -223,13 +225,14 @@ impl Results {
         format!("{pattern}: {notes}\n{}", page.body)
     }
 
-    /// The files alone, each on a line with its number of matches or `bare`, in at most `most` characters.
-    pub fn list(&self, pattern: &str, bare: bool, unshown: Unshown, most: usize) -> String {
+    /// The files alone, each on a line with its number of matches or `bare`, in at most `most` characters, and what is to be said of them: what is
+    /// `unshown`, and which files did not fit.
+    pub fn list(&self, pattern: &str, bare: bool, unshown: Unshown, most: usize) -> (String, Option<String>) {
         let line = |file: &FileMatches| if bare { format!("{}\n", file.path) } else { format!("{}:{}\n", file.path, file.matches) };
         let lines: Vec<String> = self.files.iter().map(line).collect();
         let all = lines.concat();
         if unshown == Unshown::default() && all.chars().count() <= most {
-            return all;
+            return (all, None);
         }
         let mut length = 0;
         let fits = |line: &&String| {
@@ -237,20 +240,13 @@ impl Results {
             length <= room(most)
         };
         let shown = lines.iter().take_while(fits).count();
+        let rest: Vec<&FileMatches> = self.files[shown..].iter().collect();
+        let left_out = (!rest.is_empty())
+            .then(|| format!("left out: {}; a narrower search (path, glob, a longer pattern) shows them", summary(&rest, self.names)));
+        let said: Vec<String> = left_out.into_iter().chain(unshown.describe()).collect();
         let (matches, files) = (counted(self.matches(), "match"), counted(self.files.len(), "file"));
-        let mut text = format!("{pattern}: {matches} in {files}.");
-        if let Some(unshown) = unshown.describe() {
-            text.push_str(&format!(" {unshown}."));
-        }
-        text.push('\n');
-        lines.iter().take(shown).for_each(|line| text.push_str(line));
-        if shown < self.files.len() {
-            let rest = &self.files[shown..];
-            let matches: usize = rest.iter().map(|file| file.matches).sum();
-            let what = format!("{} in {} more", counted(matches, "match"), counted(rest.len(), "file"));
-            text.push_str(&format!("{MARKER} {what}; a narrower search (path, glob, a longer pattern) shows them.\n"));
-        }
-        text
+        let remark = format!("{pattern}: {matches} in {files}; {}.", said.join("; "));
+        (lines[..shown].concat(), Some(remark))
     }
 
     /// Writes the rows that are kept, as many as fit into `budget` characters, and gaps for the rest.
@@ -422,26 +418,30 @@ impl<'a> Page<'a> {
         if files.is_empty() {
             return;
         }
-        let matches: usize = files.iter().map(|file| file.matches).sum();
-        let places = places(&files);
-        let (mut names, mut named, mut length) = (Vec::new(), 0, 0);
-        for Place { name, matches, files } in places {
-            let name = format!("{name} ({matches})");
-            length += name.chars().count();
-            if length > self.names {
-                break;
-            }
-            names.push(name);
-            named += files;
-        }
-        let named = match (names.is_empty(), files.len() - named) {
-            (true, _) => String::new(),
-            (false, 0) => format!(": {}", names.join(", ")),
-            (false, more) => format!(": {} and {} more", names.join(", "), counted(more, "file")),
-        };
         let blank = if self.body.is_empty() { "" } else { "\n" };
-        self.gap(&format!("{blank}{MARKER} {} in {}{named}\n", counted(matches, "match"), counted(files.len(), "file")));
+        self.gap(&format!("{blank}{MARKER} {}\n", summary(&files, self.names)));
     }
+}
+
+/// `7 matches in 3 files: a.rs (4), src/ (3)`, with names of at most so many characters.
+fn summary(files: &[&FileMatches], room: usize) -> String {
+    let matches: usize = files.iter().map(|file| file.matches).sum();
+    let (mut names, mut named, mut length) = (Vec::new(), 0, 0);
+    for Place { name, matches, files } in places(files) {
+        let name = format!("{name} ({matches})");
+        length += name.chars().count();
+        if length > room {
+            break;
+        }
+        names.push(name);
+        named += files;
+    }
+    let named = match (names.is_empty(), files.len() - named) {
+        (true, _) => String::new(),
+        (false, 0) => format!(": {}", names.join(", ")),
+        (false, more) => format!(": {} and {} more", names.join(", "), counted(more, "file")),
+    };
+    format!("{} in {}{named}", counted(matches, "match"), counted(files.len(), "file"))
 }
 
 /// Where files of a gap are, and how many matches are there.
@@ -560,13 +560,20 @@ mod tests {
     #[test]
     fn files_alone_are_listed_with_counts_as_many_as_fit() {
         let results = Results::new((0..400).map(|i| file(&format!("src/{i}.rs"), &[(1, true), (2, true)])).collect());
-        let list = |most| results.list("\"t\"", false, Unshown::default(), most);
-        assert!(list(20_000).starts_with("src/0.rs:2\nsrc/1.rs:2\n") && list(20_000).ends_with("src/399.rs:2\n"));
-        assert!(results.list("\"t\"", true, Unshown::default(), 20_000).starts_with("src/0.rs\nsrc/1.rs\n"));
-        let cut = list(2000);
-        assert!(cut.starts_with("\"t\": 800 matches in 400 files.\nsrc/0.rs:2\n") && cut.chars().count() <= 2000, "{cut}");
-        let listed = cut.lines().filter(|line| line.ends_with(":2")).count();
-        assert!(cut.contains(&format!("⋮ {} matches in {} files more; a narrower", 2 * (400 - listed), 400 - listed)), "{cut}");
+        let (all, remark) = results.list("\"t\"", false, Unshown::default(), 20_000);
+        assert!(all.starts_with("src/0.rs:2\nsrc/1.rs:2\n") && all.ends_with("src/399.rs:2\n") && remark.is_none());
+        assert!(results.list("\"t\"", true, Unshown::default(), 20_000).0.starts_with("src/0.rs\nsrc/1.rs\n"));
+        let (cut, remark) = results.list("\"t\"", false, Unshown { failed: 1, binary: 0 }, 2000);
+        let left = 400 - cut.lines().count();
+        assert_eq!(
+            remark.as_deref(),
+            Some(&*format!(
+                "\"t\": 800 matches in 400 files; left out: {} matches in {left} files: src/ ({}); a narrower search (path, glob, a longer pattern) \
+                 shows them; 1 path could not be read.",
+                2 * left,
+                2 * left
+            ))
+        );
     }
 
     #[test]

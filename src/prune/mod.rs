@@ -223,7 +223,7 @@ pub fn decide(
         limits.tokens.is_none_or(|most| o200k(&material.view(kept, pointers)) + header <= most)
     };
     let whole_fits = whole <= limits.most && within(&everything, &[], HEADER_TOKENS);
-    if lines.len() < SMALL && whole_fits {
+    if lines.len() == 1 || lines.len() < SMALL && whole_fits {
         return Ok(Decision::Whole);
     }
     // A twentieth of the time of a short text goes into its syntax, on one core, so it is read beside the skimmer.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::indent;
+use super::structure::Header;
 
 /// What version control prints is known by one of its first lines, so many.
 const FIRST: usize = 100;
@@ -140,13 +141,13 @@ fn records(lines: &[&str]) -> Vec<(Range<usize>, Range<usize>)> {
     starts.iter().zip(ends).map(|(start, end)| (*start..end, head(*start))).collect()
 }
 
-/// The lines by which records of a lock file are called what the question names.
-pub fn records_asked_for(lines: &[&str], question: &str) -> Vec<usize> {
+/// The heads of the records of a lock file that are called what the question names.
+pub fn records_asked_for(lines: &[&str], question: &str) -> Vec<Header> {
     let words: Vec<&str> = question.split(|c: char| c.is_whitespace() || "\"'`,;:?!()".contains(c)).collect();
-    let is_named = |line: &str| {
-        line.trim_end().strip_prefix("name = \"").and_then(|name| name.strip_suffix('"')).is_some_and(|name| words.contains(&name))
-    };
-    records(lines).into_iter().flat_map(|(_, head)| head).filter(|line| is_named(lines[*line])).collect()
+    let name = |line: &usize| lines[*line].trim_end().strip_prefix("name = \"").and_then(|name| name.strip_suffix('"'));
+    let is_named = |head: &Range<usize>| head.clone().any(|line| name(&line).is_some_and(|name| words.contains(&name)));
+    let heads = records(lines).into_iter().map(|(_, head)| head).filter(is_named);
+    heads.map(|head| Header { rows: head.clone(), whole: head, name: None, level: 0 }).collect()
 }
 
 /// A stack trace.
@@ -291,7 +292,8 @@ mod tests {
         assert_eq!(completed("Cargo.lock", &lock, &[2]), [1, 2, 3]);
         assert_eq!(completed("Cargo.lock", &lock, &[5]), [1, 2, 3, 4, 5]);
         assert_eq!(completed("Cargo.lock", &lock, &[0, 8]), [0, 7, 8]);
-        assert_eq!(records_asked_for(&lock, "Which version of \"b\" is locked?"), [8]);
+        let asked: Vec<_> = records_asked_for(&lock, "Which version of \"b\" is locked?").into_iter().map(|record| record.whole).collect();
+        assert_eq!(asked, [7..9]);
     }
 
     #[test]

@@ -50,6 +50,15 @@ impl FocusQuestion {
         names_in(self.as_str())
     }
 
+    /// Its words that begin with a capital inside of a sentence, and so may be names of types.
+    pub(super) fn capitalised(&self) -> Vec<&str> {
+        let begins_sentence = |before: &str| before.trim_end().is_empty() || before.trim_end().ends_with(['.', '?', '!', ':']);
+        let is_capitalised =
+            |word: &&str| word.starts_with(|c: char| c.is_ascii_uppercase()) && word.contains(|c: char| c.is_ascii_lowercase());
+        let words = self.0.split(|c| !is_name_part(c)).filter(is_capitalised);
+        words.filter(|word| !begins_sentence(&self.0[..word.as_ptr() as usize - self.0.as_ptr() as usize])).collect()
+    }
+
     /// Those of its names that stand on none of these lines, in capitals or not. Names in brackets at its end are only guessed.
     pub fn absent_from(&self, lines: &[&str]) -> Vec<&str> {
         let guessed = guesses(self.0.as_bytes()).len();
@@ -112,7 +121,11 @@ fn names_in(text: &str) -> Vec<&str> {
     while let Some(start) = rest.find(is_name_part) {
         let (before, from) = rest.split_at(start);
         let (word, after) = from.split_at(from.find(|c| !is_name_part(c)).unwrap_or(from.len()));
-        let two_cases = word.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+        let cases: Vec<u8> = word
+            .bytes()
+            .map(|byte| [b'.', b'a', b'A'][usize::from(byte.is_ascii_lowercase()) + 2 * usize::from(byte.is_ascii_uppercase())])
+            .collect();
+        let two_cases = [&b"aA"[..], b"AAaa"].iter().any(|turn| cases.windows(turn.len()).any(|part| part == *turn)); // maxDelay, IOError, but not URLs
         let quoted = before.ends_with('`') && after.starts_with('`');
         let shouted = calm && word.len() >= SHOUTED && word.bytes().all(|byte| byte.is_ascii_uppercase());
         if two_cases || shouted || quoted || word.trim_matches('_').contains('_') || after.starts_with("()") {
@@ -135,6 +148,9 @@ mod tests {
             names("How does get_backoff_time() cap it, and where is maxDelay or `flock` read by run() up to MAXLINELEN?"),
             "get_backoff_time maxDelay flock run MAXLINELEN"
         );
+        assert_eq!(names("Do IOError and HTTPServer know URLs, IDs and VNode?"), "IOError HTTPServer VNode");
+        let capitalised = |question: &str| FocusQuestion::new(question).expect("a question").capitalised().join(" ");
+        assert_eq!(capitalised("Which methods has Markdown? Does it call HTTP or Proof(x)?"), "Markdown Proof");
         assert_eq!(names("Which HTTP headers does Retry remove on redirect 307, _if_ any?"), "");
         assert_eq!(names("WHICH HEADERS ARE REMOVED FROM A СЕРВЕР?"), "");
         assert_eq!(names("何処?"), "");

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{FocusQuestion, Piece, Pointer, pieces};
+use super::{FocusQuestion, HEADER_TOKENS, Piece, Pointer, pieces};
 use crate::error::shorten;
 use crate::skim::SkimError;
 
@@ -14,6 +14,10 @@ use crate::skim::SkimError;
 pub const MARKER: char = '⋮';
 /// Longer lines are cut, in characters, unless one is read alone.
 pub const LONGEST_LINE: usize = 2000;
+/// Lines are cut to no fewer characters.
+const SHORTEST_CUT: usize = 80;
+/// Characters of code that make a token, at least.
+const CHARACTERS_A_TOKEN: usize = 2;
 /// Characters of the result set aside for its header and the gap that closes a result cut short.
 const RESERVE: usize = 800;
 /// Characters of an ordinary header.
@@ -50,6 +54,8 @@ pub struct Page<'a> {
     pub question: Option<&'a FocusQuestion>,
     /// Whether lines begin with their numbers, as in search results.
     pub numbered: bool,
+    /// Longer lines are cut, in characters, unless one is alone and nothing is asked.
+    pub longest: usize,
 }
 
 /// How the reader gets what is left out.
@@ -99,6 +105,11 @@ pub fn cost(lines: &[&str], first: usize, kept: &[bool], pointers: &[Pointer], n
     body + if kept.contains(&false) { HEADER } else { 0 }
 }
 
+/// The longest line, in characters, that fits into so many tokens with a header.
+pub fn longest_line_in(tokens: usize) -> usize {
+    (tokens.saturating_sub(HEADER_TOKENS) * CHARACTERS_A_TOKEN).clamp(SHORTEST_CUT, LONGEST_LINE)
+}
+
 /// The kept lines and the gaps between them, without a header.
 pub fn view(lines: &[&str], first: usize, kept: &[bool], pointers: &[Pointer], numbered: bool) -> String {
     let page = Page { lines, first, pointers, numbered, ..Page::default() };
@@ -115,7 +126,7 @@ pub fn page(page: &Page<'_>, kept: &[bool], status: Status<'_>, most: usize) -> 
     let exact = page.lines.concat();
     let plain = matches!(status, Status::Exact) && page.decoded_from.is_none() && !page.numbered && !kept.contains(&false);
     let alone = page.lines.len() == 1 && page.question.is_none();
-    let longest = if alone { room(most).saturating_sub(MARK) } else { LONGEST_LINE.min(room(most)) };
+    let longest = if alone { room(most).saturating_sub(MARK) } else { page.longest.min(room(most)) };
     if plain && exact.chars().count() <= most && (alone || !page.lines.iter().any(|line| is_long(line, longest))) {
         return exact;
     }
@@ -200,7 +211,6 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
     let lines = page.lines.len();
     let mut notes = Vec::new();
     match status {
-        Status::Unanswered if lines == 1 => notes.push("this line does not seem to answer the question.".to_owned()),
         Status::Unanswered => notes
             .push(format!("nothing in these {lines} lines seems to answer the question; this is their outline, with the likeliest lines.")),
         Status::Failed(error) => notes.push(format!("the skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string()))),
@@ -301,6 +311,7 @@ mod tests {
         read_back: ReadBack { gap: "read it", line: "read it alone", only_line: "do not ask" },
         question: None,
         numbered: false,
+        longest: LONGEST_LINE,
     };
 
     #[test]

@@ -47,7 +47,7 @@ pub fn lenient_flag<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::
     }
 }
 
-/// Reads a list that may have come as its only element.
+/// Reads a list that may have come as its only element, or written out in a string.
 pub fn lenient_list<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Vec<String>>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "a list of texts is needed")]
@@ -58,6 +58,7 @@ pub fn lenient_list<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::
     }
     Ok(match Deserialize::deserialize(deserializer)? {
         List::Several(texts) => Some(texts),
+        List::One(text) if text.trim_start().starts_with('[') => Some(serde_json::from_str(&text).unwrap_or_else(|_| vec![text])),
         List::One(text) => Some(text).filter(|text| !text.trim().is_empty()).map(|text| vec![text]),
         List::Nothing(()) => None,
     })

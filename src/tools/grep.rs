@@ -91,7 +91,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     let most = session.options.limits.most;
     let files_only = request.files_only.unwrap_or(false);
     if files_only && question.is_some() {
-        return Err(Error::bad_argument("files_only (-l, -c) shows no lines that could answer; leave out it or the focus question."));
+        return Err(Error::bad_argument("files_only (-l, -c) shows no lines that could answer; leave it or the focus question out."));
     }
     let room = match (files_only, &question) {
         (true, _) => 0,
@@ -107,17 +107,23 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         let named: Vec<String> = request.path.iter().chain(&request.more.paths).map(|path| quote(path)).collect();
         let place = if named.is_empty() { session.workspace.describe() } else { shorten(&named.join(", ")) };
         let unshown = collected.unshown.describe().map_or_else(String::new, |unshown| format!(", {unshown}"));
+        let literal = request.literal.unwrap_or(false);
         let hint = match (collected.searched, &request.glob) {
             (0, Some(glob)) if glob.contains(',') && !glob.contains('{') => "for one of several globs write {*.a,*.b}",
             (0, Some(_)) => "the glob is matched against paths from the root, and brings back no hidden or ignored files",
-            _ if !request.literal.unwrap_or(false) && request.pattern.contains("(?s") => "a match is within one line",
+            _ if !literal && request.pattern.contains("\\|") => "alternatives are written a|b",
+            _ if !literal && request.pattern.contains("(?s") => "a match is within one line",
             _ => "hidden and ignored files only where path names them",
         };
         let text = format!("No match for {pattern} in {place} ({} searched{unshown}; {hint}).\n", counted(collected.searched, "file"));
-        return Ok(Output { text, found: false, account: None });
+        return Ok(Output { found: false, ..Output::new(text) });
     }
     if files_only {
-        return Ok(Output::new(collected.results.list(&pattern, request.more.bare, collected.unshown, most)));
+        let (list, remark) = collected.results.list(&pattern, request.more.bare, collected.unshown, most);
+        return Ok(match remark {
+            Some(remark) if !session.options.shell => Output::new(format!("{remark}\n{list}")),
+            aside => Output { aside, ..Output::new(list) },
+        });
     }
     let limits = &session.options.limits;
     let results = collected.results.within(most, limits.tokens.filter(|_| question.is_some()));

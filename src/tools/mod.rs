@@ -67,6 +67,8 @@ pub struct Call<'a> {
 pub struct Output {
     /// What the reader gets.
     pub text: String,
+    /// What is to be said beside it: by a shell to whoever looks on, and not to the program that reads the result.
+    pub aside: Option<String>,
     /// Whether there was anything to find: false for a search without match.
     pub found: bool,
     /// What the text is of, and what it could have been; none where there is nothing to compare it with.
@@ -109,7 +111,7 @@ pub struct LeftOut {
 impl Output {
     /// A text that was found.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), found: true, account: None }
+        Self { text: text.into(), found: true, ..Self::default() }
     }
 
     /// A text that takes the place of nothing that another call returns.
@@ -156,7 +158,7 @@ fn answer(view: String, whole: Option<String>, parts: Vec<Part>, observe: bool) 
         Some(whole) if observe => (whole, Some(view), true),
         whole => (view, whole, false),
     };
-    Output { text, found: true, account: Some(Account { other, observed, parts }) }
+    Output { account: Some(Account { other, observed, parts }), ..Output::new(text) }
 }
 
 impl Session {
@@ -237,9 +239,17 @@ impl Session {
             read_back,
             question,
             numbered,
+            longest: limits.tokens.filter(|_| question.is_some()).map_or(render::LONGEST_LINE, render::longest_line_in),
         };
         let text = render::page(&page, &kept, status, limits.most);
-        let exact = || render::page(&Page { note: None, question: None, ..page }, &vec![true; lines.len()], Status::Exact, limits.most);
+        let exact = || {
+            render::page(
+                &Page { note: None, question: None, longest: render::LONGEST_LINE, ..page },
+                &vec![true; lines.len()],
+                Status::Exact,
+                limits.most,
+            )
+        };
         let whole = (!matches!(status, Status::Exact)).then(exact);
         let lines = (excerpt.first + 1..).zip(&lines).zip(&kept).map(|((number, line), kept)| (number, *kept, *line));
         let part = Part::new(name, lines, &decision, &mut { limits.most });

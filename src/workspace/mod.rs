@@ -326,10 +326,10 @@ impl Workspace {
     }
 }
 
-/// The file and the line of a path as compilers and searches print it: `a.rs:12`, `a.rs:12:5`.
+/// The file and the line of a path as compilers and searches print it: `a.rs:12`, `a.rs:12:5`, `a.rs:12-20`.
 fn with_line(path: &str) -> Option<(&str, usize)> {
     let (file, last) = path.trim_end_matches(':').rsplit_once(':')?;
-    let last = last.parse().ok()?;
+    let last = last.split('-').next()?.parse().ok()?;
     match file.rsplit_once(':').map(|(file, line)| (file, line.parse())) {
         Some((file, Ok(line))) => Some((file, line)),
         _ => Some((file, last)),

@@ -131,7 +131,7 @@ fn plain_walker(root: &Path, from: &Path) -> Result<WalkBuilder> {
     // The walker would follow a `.git` that is a file wherever it leads, in any directory.
     walker.git_exclude(false);
     let repository = real.ancestors().find(|directory| directory.join(".git").exists());
-    let exclude = repository.map(|directory| directory.join(".git/info/exclude"));
+    let exclude = repository.and_then(|directory| exclude_of(root, directory));
     let harmful = real.ancestors().find_map(|directory| harmful_rules(root, directory));
     if let Some(file) = harmful.or_else(|| exclude.clone().filter(|file| !is_harmless(root, file))) {
         return Err(Error::failed(format!(
@@ -144,6 +144,25 @@ fn plain_walker(root: &Path, from: &Path) -> Result<WalkBuilder> {
         walker.current_dir(repository).add_ignore(exclude);
     }
     Ok(walker)
+}
+
+/// The file of a repository that excludes without being committed. A worktree's `.git` names its own directory, and that the one it has in common
+/// with the others; what lies beneath the root is followed nowhere else.
+fn exclude_of(root: &Path, repository: &Path) -> Option<PathBuf> {
+    let git = repository.join(".git");
+    if git.is_dir() {
+        return Some(git.join("info/exclude"));
+    }
+    let stays = |path: PathBuf| {
+        path.canonicalize().ok().filter(|path| !repository.starts_with(root) || path.starts_with(root) || repository == root)
+    };
+    let line = |file: PathBuf| {
+        let text = is_harmless(root, &file).then(|| std::fs::read_to_string(&file).ok()).flatten()?;
+        text.lines().next().map(str::to_owned)
+    };
+    let own = stays(repository.join(line(git)?.strip_prefix("gitdir: ")?))?;
+    let common = stays(own.join(line(own.join("commondir"))?))?;
+    Some(common.join("info/exclude"))
 }
 
 /// The ignore file of a directory, if it has one that is not harmless.

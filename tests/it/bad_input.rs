@@ -37,6 +37,7 @@ fn cases() -> Vec<(&'static str, Value, &'static str)> {
         ("read_file", json!({ "path": "deep.rs" }), "did you mean \"folder/deep.rs\""),
         ("read_file", json!({ "path": "text.txt:2" }), "for line 2 of \"text.txt\" give start_line 2"),
         ("read_file", json!({ "path": "./text.txt:2:14:" }), "for line 2 of \"./text.txt\" give start_line 2"),
+        ("read_file", json!({ "path": "text.txt:2-4" }), "for line 2 of \"text.txt\" give start_line 2"),
         ("read_file", json!({ "path": "text.txt/x" }), "There is no file"),
         ("read_file", json!({ "path": "dangling" }), "There is no file"),
         ("read_file", json!({ "path": "loop" }), "could not be read"),
@@ -131,7 +132,9 @@ async fn quoted_numbers_nulls_and_blanks_are_taken_as_meant() {
     assert_eq!(client.text("grep", arguments).await, "text.txt\n2:two\n");
     let arguments = json!({ "pattern": "TWO", "ignore_case": "True", "literal": "", "files_only": null });
     assert_eq!(client.text("grep", arguments).await, "text.txt\n2:two\n");
-    assert!(client.text("repo_map", json!({ "roots": "folder/deep.rs" })).await.contains("fn deep()"));
+    for roots in ["folder/deep.rs", "[\"folder/deep.rs\"]"] {
+        assert!(client.text("repo_map", json!({ "roots": roots })).await.contains("fn deep()"), "{roots}");
+    }
 }
 
 #[tokio::test]

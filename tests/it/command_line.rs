@@ -102,6 +102,11 @@ async fn files_that_match_are_listed_without_their_lines() {
     assert_eq!(printed(&["grep", "-l", "cat"]), "a.rs\nb.rs\n");
     assert_eq!(printed(&["grep", "-cw", "cat"]), "a.rs:1\n");
     assert_eq!(codeskim(directory.path(), &["grep", "-l", "dog"]).status, 1);
+    std::fs::create_dir(at("many")).expect("created");
+    (0..300).for_each(|i| std::fs::write(at(&format!("many/{i}.txt")), "cat\n").expect("written"));
+    let cut = codeskim(directory.path(), &["--max-chars", "1000", "grep", "-l", "cat"]);
+    assert!(cut.stdout.lines().all(|path| at(path).is_file()), "{}", cut.stdout);
+    assert!(cut.stderr.starts_with("\"cat\": 303 matches in 302 files; left out: "), "{}", cut.stderr);
     assert_eq!(codeskim(directory.path(), &["grep", "-l", "cat", "--focus", "Which cat?"]).status, 2);
 }
 
@@ -109,9 +114,19 @@ async fn files_that_match_are_listed_without_their_lines() {
 #[test]
 fn a_pipe_into_a_search_is_not_silently_ignored() {
     let directory = tempfile::tempdir().expect("a directory");
-    let said = |arguments: &[&str]| codeskim_with_input(directory.path(), arguments, b"panicked\n").stderr;
-    assert!(said(&["grep", "panicked"]).ends_with("Standard input was not searched; codeskim prune reads it.\n"));
-    assert!(!said(&["grep", "panicked", "."]).contains("Standard input"));
+    std::fs::write(directory.path().join("log"), "panicked\n").expect("written");
+    std::fs::write(directory.path().join("old"), "aborted\n").expect("written");
+    let said = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(BINARY);
+        let log = std::fs::File::open(directory.path().join("log")).expect("a file");
+        let output = command.args(arguments).current_dir(directory.path()).stdin(log).output().expect("it runs");
+        String::from_utf8(output.stderr).expect("UTF-8")
+    };
+    for pattern in ["no such text", "aborted"] {
+        assert!(said(&["grep", pattern]).ends_with("Standard input was not searched; codeskim prune reads it.\n"), "{pattern}");
+        assert!(!said(&["grep", pattern, "."]).contains("Standard input"));
+    }
+    assert_eq!(codeskim(directory.path(), &["grep", "aborted"]).stderr, "");
 }
 
 #[tokio::test]

@@ -195,4 +195,11 @@ fn ignored_and_hidden_files_are_not_searched() {
     assert_eq!(codeskim(root.path(), &["grep", "needle", "-g", "!seen.txt"]).status, 1);
     assert_eq!(codeskim(root.path(), &["grep", "needle", "ignored.txt"]).stdout, "ignored.txt\n1:needle\n");
     assert_eq!(codeskim(root.path(), &["read", ".hidden"]).stdout, "needle\n");
+    let worktree = tempfile::tempdir().expect("a directory");
+    let own = root.path().join(".git/worktrees/w");
+    std::fs::create_dir_all(&own).expect("created");
+    std::fs::write(own.join("commondir"), "../..\n").expect("written");
+    std::fs::write(worktree.path().join(".git"), format!("gitdir: {}\n", own.display())).expect("written");
+    ["seen.txt", "excluded.txt"].into_iter().for_each(|name| std::fs::write(worktree.path().join(name), "needle\n").expect("written"));
+    assert_eq!(codeskim(worktree.path(), &["grep", "needle"]).stdout, "seen.txt\n1:needle\n", "a worktree has its repository's excludes");
 }

@@ -103,10 +103,10 @@ async fn files_that_match_are_listed_without_their_lines() {
     assert_eq!(printed(&["grep", "-cw", "cat"]), "a.rs:1\n");
     assert_eq!(codeskim(directory.path(), &["grep", "-l", "dog"]).status, 1);
     std::fs::create_dir(at("many")).expect("created");
-    (0..300).for_each(|i| std::fs::write(at(&format!("many/{i}.txt")), "cat\n").expect("written"));
-    let cut = codeskim(directory.path(), &["--max-chars", "1000", "grep", "-l", "cat"]);
+    (0..600).for_each(|i| std::fs::write(at(&format!("many/{i}.txt")), "cat\n").expect("written"));
+    let cut = codeskim(directory.path(), &["--max-chars", "4000", "grep", "-l", "cat"]);
     assert!(cut.stdout.lines().all(|path| at(path).is_file()), "{}", cut.stdout);
-    assert!(cut.stderr.starts_with("\"cat\": 303 matches in 302 files; left out: "), "{}", cut.stderr);
+    assert!(cut.stderr.starts_with("\"cat\": 603 matches in 602 files; left out: "), "{}", cut.stderr);
     assert_eq!(codeskim(directory.path(), &["grep", "-l", "cat", "--focus", "Which cat?"]).status, 2);
 }
 

@@ -50,19 +50,25 @@ impl FocusQuestion {
         names_in(self.as_str())
     }
 
+    /// All of it but the words in brackets at its end, which are only guessed.
+    fn without_guesses(&self) -> &str {
+        let guessed = guesses(self.0.as_bytes()).len();
+        &self.0[..self.0.len() - guessed - usize::from(guessed > 0)]
+    }
+
     /// Its words that begin with a capital inside of a sentence, and so may be names of types.
     pub(super) fn capitalised(&self) -> Vec<&str> {
         let begins_sentence = |before: &str| before.trim_end().is_empty() || before.trim_end().ends_with(['.', '?', '!', ':']);
         let is_capitalised =
             |word: &&str| word.starts_with(|c: char| c.is_ascii_uppercase()) && word.contains(|c: char| c.is_ascii_lowercase());
-        let words = self.0.split(|c| !is_name_part(c)).filter(is_capitalised);
-        words.filter(|word| !begins_sentence(&self.0[..word.as_ptr() as usize - self.0.as_ptr() as usize])).collect()
+        let asked = self.without_guesses();
+        let words = asked.split(|c| !is_name_part(c)).filter(is_capitalised);
+        words.filter(|word| !begins_sentence(&asked[..word.as_ptr() as usize - asked.as_ptr() as usize])).collect()
     }
 
-    /// Those of its names that stand on none of these lines, in capitals or not. Names in brackets at its end are only guessed.
+    /// Those of its names that stand on none of these lines, in capitals or not.
     pub fn absent_from(&self, lines: &[&str]) -> Vec<&str> {
-        let guessed = guesses(self.0.as_bytes()).len();
-        let mut names = names_in(&self.0[..self.0.len() - guessed - usize::from(guessed > 0)]);
+        let mut names = names_in(self.without_guesses());
         names.dedup();
         let Ok(finder) = AhoCorasick::builder().ascii_case_insensitive(true).build(&names) else { return Vec::new() };
         let mut found = vec![false; names.len()];
@@ -150,7 +156,7 @@ mod tests {
         );
         assert_eq!(names("Do IOError and HTTPServer know URLs, IDs and VNode?"), "IOError HTTPServer VNode");
         let capitalised = |question: &str| FocusQuestion::new(question).expect("a question").capitalised().join(" ");
-        assert_eq!(capitalised("Which methods has Markdown? Does it call HTTP or Proof(x)?"), "Markdown Proof");
+        assert_eq!(capitalised("Which methods has Markdown? Does it call HTTP or Proof(x)? (Lock, Guard)"), "Markdown Proof");
         assert_eq!(names("Which HTTP headers does Retry remove on redirect 307, _if_ any?"), "");
         assert_eq!(names("WHICH HEADERS ARE REMOVED FROM A СЕРВЕР?"), "");
         assert_eq!(names("何処?"), "");

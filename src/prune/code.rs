@@ -162,10 +162,10 @@ impl Material for Code<'_> {
     }
 
     fn named(&self, question: &FocusQuestion) -> Vec<Header> {
-        let names = [question.names(), question.capitalised()].concat();
         if let Syntax::Plain(Form::Sections) = self.syntax {
             return records_asked_for(self.lines(), question.as_str());
         }
+        let names = [question.names(), question.capitalised()].concat();
         if names.is_empty() {
             return Vec::new(); // before anything is parsed
         }

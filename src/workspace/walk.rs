@@ -1,8 +1,8 @@
 //! Listing files as ripgrep does: .gitignore and its kin respected, hidden files left out, links not followed.
 //!
 //! Only names come from here. Files are opened beneath their root by [`Workspace::open_location`], so that a name which has turned into a
-//! link meanwhile leads nowhere. Ignore files are the one thing that is opened by name, by the walker, once [`is_harmless`] has seen them: those
-//! beneath a root, those above it and the user's own. They decide which names are listed, and nothing of their text goes further.
+//! link meanwhile leads nowhere. Ignore files are the one thing that is opened by name, by the walker: those beneath a root and above it once
+//! [`is_harmless`] has seen them, and the user's own. They decide which names are listed, and nothing of their text goes further.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -178,12 +178,12 @@ fn is_harmless(root: &Path, file: &Path) -> bool {
         return true; // which cannot be read, and so has no rules
     }
     let stays = !file.starts_with(root) || file.canonicalize().is_ok_and(|real| real.starts_with(root));
+    if !stays || !metadata.is_file() || metadata.len() > LARGEST_RULES {
+        return false;
+    }
     let mut rules = Vec::new();
-    stays
-        && metadata.is_file()
-        && metadata.len() <= LARGEST_RULES
-        && File::open(file).and_then(|file| file.take(LARGEST_RULES).read_to_end(&mut rules)).is_ok()
-        && rules.split(|byte| *byte == b'\n').all(|line| braces(line) <= MOST_BRACES)
+    let read = File::open(file).and_then(|file| file.take(LARGEST_RULES).read_to_end(&mut rules));
+    read.is_err() || rules.split(|byte| *byte == b'\n').all(|line| braces(line) <= MOST_BRACES) // what cannot be read the walker does without
 }
 
 fn braces(line: &[u8]) -> usize {

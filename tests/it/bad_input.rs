@@ -208,6 +208,10 @@ async fn a_harmful_ignore_file_hides_its_directory() {
         }
         std::fs::remove_file(&rules).expect("removed");
     }
+    std::fs::write(&rules, "x\n").expect("written");
+    std::fs::set_permissions(&rules, std::fs::Permissions::from_mode(0o000)).expect("set");
+    assert_eq!(client.text("grep", json!({ "pattern": "needle", "path": "vendored" })).await, "vendored/b.txt\n1:needle\n");
+    std::fs::remove_file(&rules).expect("removed");
     symlink("../a.txt", &rules).expect("linked");
     assert_eq!(client.text("grep", json!({ "pattern": "needle", "path": "vendored" })).await, "vendored/b.txt\n1:needle\n");
 }

@@ -292,8 +292,8 @@ mod tests {
         assert_eq!(completed("Cargo.lock", &lock, &[2]), [1, 2, 3]);
         assert_eq!(completed("Cargo.lock", &lock, &[5]), [1, 2, 3, 4, 5]);
         assert_eq!(completed("Cargo.lock", &lock, &[0, 8]), [0, 7, 8]);
-        let asked: Vec<_> = records_asked_for(&lock, "Which version of \"b\" is locked?").into_iter().map(|record| record.whole).collect();
-        assert_eq!(asked, [7..9]);
+        let asked = records_asked_for(&lock, "Which version of \"b\" is locked?");
+        assert!(asked.len() == 1 && asked[0].whole == (7..9));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Only names come from here. Files are opened beneath their root by [`Workspace::open_location`], so that a name which has turned into a
 //! link meanwhile leads nowhere. Ignore files are the one thing that is opened by name, by the walker: those beneath a root and above it once
-//! [`is_harmless`] has seen them, and the user's own. They decide which names are listed, and nothing of their text goes further.
+//! `is_harmless` has seen them, and the user's own. They decide which names are listed, and nothing of their text goes further.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -34,7 +34,7 @@ impl Workspace {
     /// Unlike ripgrep's `-g` they bring back no file that is ignored or hidden: `*.py` does not mean a git-ignored file with passwords.
     ///
     /// # Errors
-    /// A glob that cannot be parsed, or an ignore file in or above `start` that is not [harmless](is_harmless); directories below with such a
+    /// A glob that cannot be parsed, or an ignore file in or above `start` that is not harmless; directories below with such a
     /// file are among those that could not be listed.
     pub fn walk(&self, start: &Location, globs: &[String], cancel: &CancellationToken, visit: impl Fn(Location) + Sync) -> Result<usize> {
         let (root, from) = (&self.roots[start.root].path, self.absolute(start));

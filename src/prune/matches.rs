@@ -13,6 +13,8 @@ use crate::skim::{LineScores, best_first};
 
 /// Files named in one gap; of more, the directories are named.
 const NAMED: usize = 10;
+/// How matches are found that a result has no room for.
+const NARROWER: &str = "a narrower search (path, glob, a longer pattern) shows them";
 /// Lines shown where none seems to answer.
 const LIKELIEST: usize = 5;
 /// Characters of the result set aside for its header and its last gaps, at most half of it.
@@ -217,7 +219,7 @@ impl Results {
         if page.gaps > 0 {
             let way = match whole_fits {
                 true => "the same search without a question shows them",
-                false => "a narrower search (path, glob, a longer pattern) shows them",
+                false => NARROWER,
             };
             let what = if page.separate { "lines" } else { "matches" };
             notes.push_str(&format!(" {MARKER} = {what} left out; {way}."));
@@ -241,8 +243,7 @@ impl Results {
         };
         let shown = lines.iter().take_while(fits).count();
         let rest: Vec<&FileMatches> = self.files[shown..].iter().collect();
-        let left_out = (!rest.is_empty())
-            .then(|| format!("left out: {}; a narrower search (path, glob, a longer pattern) shows them", summary(&rest, self.names)));
+        let left_out = (!rest.is_empty()).then(|| format!("left out: {}; {NARROWER}", summary(&rest, self.names)));
         let said: Vec<String> = left_out.into_iter().chain(unshown.describe()).collect();
         let (matches, files) = (counted(self.matches(), "match"), counted(self.files.len(), "file"));
         let remark = format!("{pattern}: {matches} in {files}; {}.", said.join("; "));

@@ -70,6 +70,9 @@ impl FocusQuestion {
     pub fn absent_from(&self, lines: &[&str]) -> Vec<&str> {
         let mut names = names_in(self.without_guesses());
         names.dedup();
+        if names.is_empty() {
+            return names; // before all lines are gone through
+        }
         let Ok(finder) = AhoCorasick::builder().ascii_case_insensitive(true).build(&names) else { return Vec::new() };
         let mut found = vec![false; names.len()];
         lines.iter().flat_map(|line| finder.find_overlapping_iter(line)).for_each(|place| found[place.pattern()] = true);
@@ -127,10 +130,12 @@ fn names_in(text: &str) -> Vec<&str> {
     while let Some(start) = rest.find(is_name_part) {
         let (before, from) = rest.split_at(start);
         let (word, after) = from.split_at(from.find(|c| !is_name_part(c)).unwrap_or(from.len()));
-        let cases: Vec<u8> = word
-            .bytes()
-            .map(|byte| [b'.', b'a', b'A'][usize::from(byte.is_ascii_lowercase()) + 2 * usize::from(byte.is_ascii_uppercase())])
-            .collect();
+        let case = |byte: u8| match byte {
+            b'a'..=b'z' => b'a',
+            b'A'..=b'Z' => b'A',
+            _ => b'.',
+        };
+        let cases: Vec<u8> = word.bytes().map(case).collect();
         let two_cases = [&b"aA"[..], b"AAaa"].iter().any(|turn| cases.windows(turn.len()).any(|part| part == *turn)); // maxDelay, IOError, but not URLs
         let quoted = before.ends_with('`') && after.starts_with('`');
         let shouted = calm && word.len() >= SHOUTED && word.bytes().all(|byte| byte.is_ascii_uppercase());

@@ -134,8 +134,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     let text = results.render(&pattern, &decision, collected.unshown, most);
     let whole = (!matches!(decision, Decision::Whole)).then(|| results.render(&pattern, &Decision::Whole, collected.unshown, most));
     let mut room = most;
-    let parts = results.files_with(&decision).map(|(path, lines)| Part::new(path, lines, &decision, &mut room));
-    let parts = parts.collect();
+    let parts = results.files_with(&decision).map(|(path, lines)| Part::new(path, lines, &decision, &mut room)).collect();
     Ok(answer(text, whole, parts, session.options.observe))
 }
 

@@ -127,8 +127,7 @@ impl Part {
         let is_view = matches!(decision, Decision::Partial(_) | Decision::Unanswered(_));
         let mut part = Self { of: of.to_owned(), ..Self::default() };
         for (number, shown, line) in lines {
-            let line = render::cut_line(line, render::LONGEST_LINE, 0..0).0;
-            let rest = room.checked_sub(line.chars().count());
+            let rest = room.checked_sub(line.chars().count().min(render::LONGEST_LINE));
             *room = rest.unwrap_or(0);
             if rest.is_none() && !(shown && is_view) {
                 continue;
@@ -140,6 +139,7 @@ impl Part {
                 }
                 continue;
             }
+            let line = render::cut_line(line, render::LONGEST_LINE, 0..0).0;
             match part.left_out.last_mut() {
                 Some(gap) if gap.last + 1 == number => {
                     gap.last = number;

@@ -310,11 +310,12 @@ impl Workspace {
 
     /// `search`: whether to look for a file of the same name, which takes a walk.
     fn not_found(&self, path: &str, search: bool) -> Error {
-        let mut found = if search { self.same_name(path) } else { Vec::new() };
+        let with_line = with_line(path).filter(|(file, _)| search && self.find(file).is_some());
+        let mut found = if search && with_line.is_none() { self.same_name(path) } else { Vec::new() };
         if self.still_there().is_err() {
             found.clear(); // names of another directory
         }
-        let hint = match (found.as_slice(), with_line(path).filter(|(file, _)| self.find(file).is_some())) {
+        let hint = match (found.as_slice(), with_line) {
             (_, Some((file, line))) => {
                 format!("; for line {line} of {} give start_line {line} (--lines {line}-) beside the path", quote(file))
             }

@@ -62,7 +62,9 @@ impl Command {
 /// Runs a command line to its exit status.
 pub fn run(cli: Cli) -> ExitCode {
     let filter = tracing_subscriber::EnvFilter::try_from_env("CODESKIM_LOG").unwrap_or_else(|_| "warn".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
+    // A log that nobody reads any more is no reason to stop: the word of it would go to the same closed pipe, and panic.
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).log_internal_errors(false);
+    log.with_ansi(io::stderr().is_terminal()).init();
     let note = cli.note();
     let is_report = matches!(cli.command, Some(Command::Doctor)); // what it finds wrong is its result
     match execute(cli) {
@@ -132,7 +134,7 @@ fn execute(mut cli: Cli) -> Result<Output> {
         Command::Hook(Hook::ClaudeCode) => {
             let event = io::read_to_string(io::stdin().lock()).unwrap_or_default();
             let memory = dirs::state_dir().or_else(dirs::data_local_dir).map(|state| state.join("codeskim/hook"));
-            let answer = memory.and_then(|memory| hook::claude_code(&event, &memory));
+            let answer = memory.and_then(|memory| hook::claude_code(&event, &memory, &cli.roots));
             Ok(Output::new(answer.map_or_else(String::new, |answer| answer + "\n")))
         }
         Command::Model(ModelCommand::Pull { name: model, endpoint, cache }) => {
@@ -233,5 +235,9 @@ fn something_is_piped() -> bool {
 /// A file that is named on the command line, wherever it is; - is standard input.
 fn read_text(path: &Path) -> Result<String> {
     let read = if path == Path::new("-") { io::read_to_string(io::stdin().lock()) } else { std::fs::read_to_string(path) };
-    read.map_err(|source| Error::Unreadable { path: quote(&path.display().to_string()), source })
+    let name = quote(&path.display().to_string());
+    read.map_err(|source| match source.kind() {
+        io::ErrorKind::InvalidData => Error::bad_argument(format!("{name} is not UTF-8 text; convert it first.")),
+        _ => Error::Unreadable { path: name, source },
+    })
 }

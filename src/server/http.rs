@@ -99,6 +99,13 @@ pub async fn serve(
         .nest_service("/mcp", mcp)
         .route_layer(from_fn_with_state(gate, admit))
         .route("/health", get(health))
+        .fallback(async || {
+            detail(
+                StatusCode::NOT_FOUND,
+                "There is nothing here: MCP is at /mcp, pruning at POST /prune, and GET /health says whether the model is loaded.",
+            )
+        })
+        .method_not_allowed_fallback(async || detail(StatusCode::METHOD_NOT_ALLOWED, "Use POST for /prune and GET for /health."))
         .with_state(service);
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     let serving = axum::serve(listener, routes).with_graceful_shutdown(stop.clone().cancelled_owned());
@@ -225,6 +232,7 @@ async fn prune(State(service): State<Arc<Service>>, request: Result<Json<protoco
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(response)) => Json(response).into_response(),
         Ok(Err(error @ (SkimError::TooLong { .. } | SkimError::TooLarge(_)))) => detail(StatusCode::PAYLOAD_TOO_LARGE, format!("{error}.")),
+        Ok(Err(SkimError::Cancelled)) => detail(StatusCode::SERVICE_UNAVAILABLE, "This server is stopping; ask another."),
         Ok(Err(SkimError::Loading)) => detail(StatusCode::SERVICE_UNAVAILABLE, "The model is still loading; try again."),
         Ok(Err(error)) => detail(StatusCode::INTERNAL_SERVER_ERROR, format!("The text could not be pruned: {error}.")),
         Err(_) => detail(StatusCode::INTERNAL_SERVER_ERROR, "The pruner stopped unexpectedly; the server goes on."),

@@ -1,5 +1,6 @@
 //! Any server that speaks SWE-Pruner's `POST /prune`: the published one, faster models behind vLLM, or another codeskim.
 
+use std::io::Read as _;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use ureq::{Agent, Body};
 use super::protocol::{self, Request, Response};
 use super::swe_pruner::{THRESHOLDS, Token, of_lines};
 use super::{LineScores, SkimError, Skimmer, joined};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote, shorten};
 
 /// Longer texts are not sent, in bytes.
 const LARGEST_TEXT: usize = 8 << 20;
@@ -19,6 +20,10 @@ const LARGEST_TEXT: usize = 8 << 20;
 const LARGEST_ANSWER: u64 = 256 << 20;
 /// How long a server that failed is left alone, so that it costs one timeout and not one a call.
 const LEFT_ALONE: Duration = Duration::from_secs(30);
+/// Bytes that are read of what a server says went wrong.
+const LONGEST_REASON: u64 = 4096;
+/// How far from a probability a score may be by rounding.
+const ROUNDING: f64 = 1e-3;
 /// Before the one retry of a call that was refused or interrupted.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -46,9 +51,10 @@ impl Remote {
     /// # Errors
     /// An address that is none.
     pub fn new(url: &str, token: Option<String>, timeout: Duration) -> Result<Self> {
-        let parts = url.split_once("://").filter(|(_, rest)| !rest.is_empty() && url.parse::<ureq::http::Uri>().is_ok());
-        let Some((scheme @ ("http" | "https"), rest)) = parts else {
-            let message = format!("{} is not the address of a server; give one such as http://localhost:8000.", crate::error::quote(url));
+        let is_address = |rest: &str| !rest.is_empty() && !rest.contains(['?', '#']) && url.parse::<ureq::http::Uri>().is_ok();
+        let parts = url.split_once("://").filter(|(_, rest)| is_address(rest)).map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
+        let Some((scheme, rest)) = parts.filter(|(scheme, _)| ["http", "https"].contains(&scheme.as_str())) else {
+            let message = format!("{} is not the address of a server; give one such as http://localhost:8000.", quote(url));
             return Err(Error::bad_argument(message));
         };
         if rest.contains('@') {
@@ -122,8 +128,10 @@ impl Remote {
 
 /// What a server says went wrong.
 fn reason(body: &mut Body) -> String {
-    let text = body.with_config().limit(4096).read_to_string().unwrap_or_default();
-    if text.trim().is_empty() { String::new() } else { format!(": {}", crate::error::shorten(text.trim())) }
+    let mut begin = Vec::new();
+    let _ = body.as_reader().take(LONGEST_REASON).read_to_end(&mut begin); // what has come says something, too
+    let text = String::from_utf8_lossy(&begin);
+    if text.trim().is_empty() { String::new() } else { format!(": {}", shorten(text.trim())) }
 }
 
 impl Skimmer for Remote {
@@ -140,9 +148,14 @@ impl Skimmer for Remote {
         if let Some(error) = response.error_msg {
             return Err(SkimError::Remote(format!("the server could not prune this: {error}")));
         }
+        if response.token_scores.iter().any(|(_, score)| !(-ROUNDING..=1.0 + ROUNDING).contains(score)) {
+            return Err(SkimError::Remote(format!("the server at {} answered with scores that are no probabilities", self.url)));
+        }
         let keep = line_scores(&response, &request.code, &contents)
             .ok_or_else(|| SkimError::Remote(format!("the server at {} answered about another text", self.url)))?;
-        Ok(LineScores { keep, answer: response.score as f32, thresholds: THRESHOLDS, note: None })
+        // A codeskim behind this one says so where its own skimmer failed.
+        let note = response.note.as_deref().map(shorten);
+        Ok(LineScores { keep, answer: response.score as f32, thresholds: THRESHOLDS, note })
     }
 }
 

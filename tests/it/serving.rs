@@ -174,6 +174,10 @@ fn bad_requests_get_a_sentence_and_too_many_are_turned_away() {
     assert!(statuses.iter().all(|status| matches!(status, 200 | 503)), "{statuses:?}");
     assert!(statuses.contains(&200) && statuses.contains(&503), "{statuses:?}");
     assert_eq!(post(&url, &[], &json!({ "query": "why?", "code": "x" })).0, 200, "it goes on");
+    let (status, answer) = post(&served.base, &[], &json!({}));
+    assert_eq!((status, answer["detail"].as_str().map(|detail| detail.contains("MCP is at /mcp"))), (404, Some(true)));
+    let (status, answer) = post(&format!("{}/health", served.base), &[], &json!({}));
+    assert_eq!((status, &answer["detail"]), (405, &json!("Use POST for /prune and GET for /health.")));
 }
 
 #[test]
@@ -210,6 +214,12 @@ fn a_remote_skimmer_gives_what_the_server_scores() {
     let local = codeskim(Path::new(REPOSITORY), &[&search, ["--focus", QUESTION].as_slice()].concat()).stdout;
     let body = |text: &str| text.split_once('\n').map(|(_, body)| body.to_owned());
     assert_eq!(body(&remote(&search, "s3cret")), body(&local));
+    let chained = serve(&["--http", "0", "--remote", "http://127.0.0.1:1"], None);
+    let view = codeskim(Path::new(REPOSITORY), &["read", FILE, "--focus", QUESTION, "--remote", &chained.base]).stdout;
+    assert!(
+        note(&view).starts_with("Chosen by the embedded skimmer, because the server at http://127.0.0.1:1/prune did not answer"),
+        "{view}"
+    );
     insta::assert_snapshot!(note(&remote(&["read", FILE], "wrong")).replace(&served.base, "URL"), @"Chosen by the embedded skimmer, because the server at URL/prune answered 401 Unauthorized; set CODESKIM_REMOTE_TOKEN to its token.");
 }
 
@@ -247,7 +257,12 @@ fn a_server_that_answers_badly_leaves_the_embedded_skimmer() {
         "model_input_token_cnt": 1, "error_msg": null });
     let refused = json!({ "score": 0.0, "pruned_code": "", "token_scores": [], "kept_frags": [], "origin_token_cnt": 1, "left_token_cnt": 1,
         "model_input_token_cnt": 0, "error_msg": "Query too long" });
+    let wild = json!({ "score": 1.0, "pruned_code": "", "token_scores": [[std::fs::read_to_string(Path::new(REPOSITORY).join(FILE)).expect("a file"), -5.0]],
+        "kept_frags": [], "origin_token_cnt": 1, "left_token_cnt": 1, "model_input_token_cnt": 1, "error_msg": null });
+    let reason = "no memory ".repeat(1_000);
     let answers = [
+        ("no probabilities", ok(&wild.to_string(), 0)),
+        ("an error with much to say", format!("HTTP/1.1 500 Internal Server Error\r\nContent-Length: {}\r\n\r\n{reason}", reason.len())),
         ("killed in mid-answer", ok("{\"score\": 0.5, \"prun", 500)),
         ("another protocol", ok("{}", 0)),
         ("another text", ok(&other.to_string(), 0)),

@@ -56,12 +56,14 @@ struct Input {
     r#type: Option<String>,
 }
 
-/// The answer to an event, if the call is to be stopped. `memory` is a directory in which it is noted what was.
-pub fn claude_code(event: &str, memory: &Path) -> Option<String> {
+/// The answer to an event, if the call is to be stopped. `memory` is a directory in which it is noted what was, `roots` what the server may read; the
+/// directory that Claude Code works in if there are none.
+pub fn claude_code(event: &str, memory: &Path, roots: &[PathBuf]) -> Option<String> {
     let event: Event = serde_json::from_str(event).ok()?;
+    let roots = if roots.is_empty() { std::slice::from_ref(&event.cwd) } else { roots };
     let (what, reason) = match event.tool_name.as_str() {
-        "Read" => large_file(&event)?,
-        "Grep" => large_output(&event)?,
+        "Read" => large_file(&event, roots)?,
+        "Grep" => large_output(&event, roots)?,
         _ => return None,
     };
     note_once(memory, &event.session_id, &what)?;
@@ -69,21 +71,21 @@ pub fn claude_code(event: &str, memory: &Path) -> Option<String> {
     Some(json!({ "hookSpecificOutput": decision }).to_string())
 }
 
-fn session(event: &Event) -> Option<Session> {
-    Session::new(&[&event.cwd], Options { shared: true, ..Options::default() }).ok()
+fn session(roots: &[PathBuf]) -> Option<Session> {
+    Session::new(roots, Options { shared: true, ..Options::default() }).ok()
 }
 
 /// What is read and why it should not be, if it is the whole of a large file.
-fn large_file(event: &Event) -> Option<(String, String)> {
+fn large_file(event: &Event, roots: &[PathBuf]) -> Option<(String, String)> {
     let input = &event.tool_input;
     if input.offset.is_some() || input.limit.is_some() || input.pages.is_some() {
         return None;
     }
     let path = input.file_path.as_deref()?;
-    let open = session(event)?.workspace.open_file(path).ok()?;
+    let open = session(roots)?.workspace.open_file(path).ok()?;
     let shown = open.shown.clone();
     let lines = read(open, None, None, &CancellationToken::new()).ok()?.text.len();
-    if lines < LARGE_FILE || was_shown(event, &shown) {
+    if lines < LARGE_FILE || was_shown(event, path, &shown) {
         return None;
     }
     let reason = format!(
@@ -94,21 +96,22 @@ fn large_file(event: &Event) -> Option<(String, String)> {
 }
 
 /// The same of a search that prints much.
-fn large_output(event: &Event) -> Option<(String, String)> {
+fn large_output(event: &Event, roots: &[PathBuf]) -> Option<(String, String)> {
     let input = &event.tool_input;
     if input.output_mode.as_deref() != Some("content") || input.head_limit.is_some_and(|most| most > 0) || input.r#type.is_some() {
         return None; // little is printed, or of files that are not told apart here
     }
+    let path = event.cwd.join(input.path.as_deref().unwrap_or_default());
     let request = grep::Request {
         pattern: input.pattern.clone()?,
-        path: input.path.clone(),
+        path: Some(path.to_str()?.to_owned()),
         glob: input.glob.clone(),
         context: input.context,
         ignore_case: input.ignore_case,
         ..grep::Request::default()
     };
     let call = Call::default();
-    let (cancel, session) = (call.cancel.clone(), session(event)?);
+    let (cancel, session) = (call.cancel.clone(), session(roots)?);
     std::thread::spawn(move || {
         std::thread::sleep(PATIENCE);
         cancel.cancel();
@@ -119,13 +122,13 @@ fn large_output(event: &Event) -> Option<(String, String)> {
     }
     let reason = "This search prints a lot. mcp__codeskim__grep with a context_focus_question returns only the matches that answer it, and says what it left out. \
                   If you need all of them, call Grep again: it will not be stopped.";
-    Some((format!("Grep {} {}", request.pattern, request.path.unwrap_or_default()), reason.to_owned()))
+    Some((format!("Grep {} {}", request.pattern, path.display()), reason.to_owned()))
 }
 
 /// Whether codeskim has read the file in this session.
-fn was_shown(event: &Event, shown: &str) -> bool {
+fn was_shown(event: &Event, path: &str, shown: &str) -> bool {
     let record = event.transcript_path.as_ref().and_then(|path| end_of(path).ok()).unwrap_or_default();
-    let called = [shown.to_owned(), event.cwd.join(shown).display().to_string()].map(|path| json!(path).to_string());
+    let called = [path.to_owned(), shown.to_owned(), event.cwd.join(shown).display().to_string()].map(|path| json!(path).to_string());
     String::from_utf8_lossy(&record)
         .lines()
         .any(|line| line.contains("mcp__codeskim__read_file") && called.iter().any(|path| line.contains(path)))
@@ -156,6 +159,10 @@ fn note_once(memory: &Path, session: &str, what: &str) -> Option<()> {
     if fs::read_to_string(&path).unwrap_or_default().lines().any(|before| before == line) {
         return None;
     }
-    let mut file = fs::OpenOptions::new().append(true).create(true).open(path).ok()?;
+    let mut options = fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600); // what is searched for is nobody else's business
+    let mut file = options.open(path).ok()?;
     writeln!(file, "{line}").ok()
 }

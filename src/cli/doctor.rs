@@ -100,7 +100,9 @@ fn check(client: Client, file: &Path, written: Written, report: &mut Report) {
         Ok(None) => return report.line('-', format!("{title}: not in {shown}; codeskim setup {} adds it", name(client))),
         Ok(Some(command)) => command,
     };
-    let program = command.first().map_or("nothing", String::as_str);
+    let Some(program) = command.first() else {
+        return report.line('-', format!("{title}: {shown} starts nothing, as for a server at an address; that was not tried"));
+    };
     let starts = format!("{title}: {shown} starts {}", quote(program));
     let good = format!("{title}: {shown} starts {program}");
     if is_this_program(program) {

@@ -2,7 +2,7 @@
 
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use jsonc_parser::{ParseOptions, json};
-use toml_edit::{Array, DocumentMut, Item, Table, value};
+use toml_edit::{Array, DocumentMut, Item, Table};
 
 use super::clients::{Format, Value};
 use super::yaml;
@@ -10,7 +10,7 @@ use super::yaml;
 /// The name of codeskim's entry.
 pub const NAME: &str = "codeskim";
 
-/// What the command of the hook ends with.
+/// What the command of the hook has after the program.
 pub const HOOK: &str = "hook claude-code";
 
 /// Properties of an entry, in order.
@@ -21,6 +21,9 @@ pub type Entry = [(&'static str, Value)];
 /// # Errors
 /// Text that is not in its format, or has something else where the servers should be, in words.
 pub fn with(text: &str, format: Format, entry: &Entry) -> Result<String, String> {
+    if own_entry(text, format)?.is_some_and(|own| is_elsewhere(&own)) {
+        return Err(format!("its {NAME} is a server at an address, which stays"));
+    }
     match format {
         Format::Json(key) => {
             let root = jsonc(text)?;
@@ -39,12 +42,20 @@ pub fn with(text: &str, format: Format, entry: &Entry) -> Result<String, String>
             let own = servers.entry(NAME).or_insert_with(|| Item::Table(Table::new()));
             let own = own.as_table_like_mut().ok_or_else(|| format!("{table}.{NAME} is no table"))?;
             for (name, new) in entry {
-                let new = match new {
-                    Value::Text(text) => value(text),
-                    Value::List(texts) => value(texts.iter().collect::<Array>()),
-                    Value::Flag(flag) => value(*flag),
+                let new: toml_edit::Value = match new {
+                    Value::Text(text) => text.into(),
+                    Value::List(texts) => texts.iter().collect::<Array>().into(),
+                    Value::Flag(flag) => (*flag).into(),
                 };
-                own.insert(name, new);
+                match own.get_mut(name) {
+                    Some(Item::Value(old)) => {
+                        let decor = old.decor().clone(); // with the comment behind it
+                        *old = new;
+                        *old.decor_mut() = decor;
+                    }
+                    Some(other) => *other = Item::Value(new),
+                    None => drop(own.insert(name, Item::Value(new))),
+                }
             }
             Ok(ended(document.to_string()))
         }),
@@ -69,37 +80,72 @@ pub fn without(text: &str, format: Format) -> Result<String, String> {
             if let Some(servers) = document.get_mut(table).and_then(Item::as_table_like_mut) {
                 servers.remove(NAME);
             }
-            Ok(document.to_string())
+            let without = document.to_string();
+            let cut = without_table(text, &format!("{table}.{NAME}"));
+            Ok(if says_the_same(&cut, &without) { cut } else { without })
         }),
         Format::Yaml(key) => with_line_ends_of(text, |text| yaml::without(text, key)),
     }
 }
 
-/// The program and the arguments of the entry, if there is one.
+/// The TOML text without the lines of a table and of those below it. What is said before the next table stays, and what is said before this one.
+fn without_table(text: &str, name: &str) -> String {
+    let is_own = |header: &str| header.strip_prefix(name).is_some_and(|rest| rest.starts_with([']', '.']));
+    let (mut out, mut own, mut said) = (String::new(), false, String::new());
+    for line in text.split_inclusive('\n') {
+        let content = line.trim_start();
+        if let Some(header) = content.strip_prefix('[') {
+            own = is_own(header);
+        }
+        match own {
+            true if content.is_empty() || content.starts_with('#') => said.push_str(line),
+            true => said.clear(),
+            false => {
+                out.push_str(if out.is_empty() || out.ends_with("\n\n") { said.trim_start() } else { &said });
+                said.clear();
+                out.push_str(line);
+            }
+        }
+    }
+    out + &said
+}
+
+/// Whether two TOML texts differ in comments and blank lines at most, and in tables without anything in them.
+fn says_the_same(one: &str, other: &str) -> bool {
+    let values = |text: &str| {
+        let mut all: serde_json::Map<String, serde_json::Value> = toml_edit::de::from_str(text).ok()?;
+        all.retain(|_, value| value.as_object().is_none_or(|table| !table.is_empty()));
+        Some(all)
+    };
+    values(one).is_some_and(|one| values(other) == Some(one))
+}
+
+/// The entry as it is, if there is one.
+fn own_entry(text: &str, format: Format) -> Result<Option<serde_json::Value>, String> {
+    let of = |all: serde_json::Value, key: &str| all.get(key)?.get(NAME).cloned();
+    match format {
+        Format::Json(key) => Ok(jsonc(text)?.to_serde_value().and_then(|all| of(all, key))),
+        Format::Toml(table) => toml_edit::de::from_document(toml(text)?).map(|all| of(all, table)).map_err(|error| error.to_string()),
+        Format::Yaml(key) => yaml::entry(text, key),
+    }
+}
+
+/// Whether an entry is of a server that is reached at an address, and not started.
+fn is_elsewhere(entry: &serde_json::Value) -> bool {
+    entry.get("command").is_none() && entry.as_object().is_some_and(|entry| entry.keys().any(|key| key.to_lowercase().ends_with("url")))
+}
+
+/// The program and the arguments of the entry, if there is one; neither if it is of a server that is reached at an address.
 ///
 /// # Errors
 /// As [`with`].
 pub fn command(text: &str, format: Format) -> Result<Option<Vec<String>>, String> {
-    let entry = match format {
-        Format::Json(key) => jsonc(text)?.to_serde_value().and_then(|all| all.get(key)?.get(NAME).cloned()),
-        Format::Toml(table) => {
-            let document = toml(text)?;
-            let own = document.get(table).and_then(|servers| servers.get(NAME));
-            let texts = |item: &Item| {
-                item.as_array().map(|texts| texts.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect::<Vec<_>>())
-            };
-            own.map(
-                |own| serde_json::json!({ "command": own.get("command").and_then(Item::as_str), "args": own.get("args").and_then(texts) }),
-            )
-        }
-        Format::Yaml(key) => yaml::entry(text, key)?,
-    };
     let texts = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => vec![text.clone()],
         serde_json::Value::Array(texts) => texts.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect(),
         _ => Vec::new(),
     };
-    Ok(entry.map(|entry| ["command", "args"].iter().filter_map(|name| entry.get(name)).flat_map(texts).collect()))
+    Ok(own_entry(text, format)?.map(|entry| ["command", "args"].iter().filter_map(|name| entry.get(name)).flat_map(texts).collect()))
 }
 
 /// The settings of Claude Code with `command` as a hook before its Read and Grep.
@@ -141,7 +187,7 @@ fn own_hooks(entries: &CstArray) -> impl Iterator<Item = (CstArray, CstNode)> {
 
 /// Whether the command of a hook is codeskim's, wherever the program is.
 fn starts_codeskim(command: &str) -> bool {
-    let Some(program) = command.strip_suffix(HOOK) else { return false };
+    let Some((program, _)) = command.split_once(HOOK) else { return false };
     program.trim_end().trim_matches(['\'', '"']).rsplit(['/', '\\', ' ']).next().is_some_and(|name| name.starts_with(NAME))
 }
 

@@ -19,6 +19,9 @@ use crate::error::{Error, Result, quote};
 /// What a new file of Continue's needs beside its servers.
 const CONTINUE: &str = "name: Local Config\nversion: 1.0.0\nschema: v1\n";
 
+/// The byte order mark that some editors put before a text.
+const MARK: &str = "\u{feff}";
+
 /// A change of one file, not yet written.
 #[derive(Debug)]
 pub struct Change {
@@ -53,7 +56,9 @@ pub fn remove(client: Client, path: PathBuf) -> Result<Change> {
 /// # Errors
 /// As [`add`].
 pub fn add_hook(launch: &Launch, path: PathBuf) -> Result<Change> {
-    let command = format!("'{}' {}", launch.command.replace('\'', r"'\''"), edit::HOOK);
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let roots = launch.arguments.windows(2).filter(|pair| pair[0] == "--root").map(|pair| format!(" --root {}", quoted(&pair[1])));
+    let command = format!("{} {}{}", quoted(&launch.command), edit::HOOK, roots.collect::<String>());
     change(Client::ClaudeCode, path, |text| edit::with_hook(text, &command))
 }
 
@@ -67,7 +72,9 @@ pub fn remove_hook(path: PathBuf) -> Result<Change> {
 
 fn change(client: Client, path: PathBuf, edit: impl Fn(&str) -> std::result::Result<String, String>) -> Result<Change> {
     let before = read(&path)?;
-    let after = edit(before.as_deref().unwrap_or_default()).map_err(|problem| {
+    let text = before.as_deref().unwrap_or_default();
+    let (mark, text) = text.strip_prefix(MARK).map_or(("", text), |text| (MARK, text));
+    let after = edit(text).map(|after| format!("{mark}{after}")).map_err(|problem| {
         let name = quote(&path.display().to_string());
         Error::bad_argument(format!(
             "{name}, the configuration of {}, is left alone: {problem}. Mend it, or add codeskim by hand.",
@@ -77,13 +84,14 @@ fn change(client: Client, path: PathBuf, edit: impl Fn(&str) -> std::result::Res
     Ok(Change { path, before, after })
 }
 
-/// The program that a client starts as codeskim, with its arguments; none if codeskim is not set up there.
+/// The program that a client starts as codeskim, with its arguments, or nothing where it reaches a server at an address; none if codeskim is not set up
+/// there.
 ///
 /// # Errors
 /// A configuration that cannot be read or is broken.
 pub fn command(client: Client, path: &Path) -> Result<Option<Vec<String>>> {
     let Some(text) = read(path)? else { return Ok(None) };
-    edit::command(&text, client.format())
+    edit::command(text.strip_prefix(MARK).unwrap_or(&text), client.format())
         .map_err(|problem| Error::bad_argument(format!("{}: {problem}.", quote(&path.display().to_string()))))
 }
 
@@ -118,7 +126,14 @@ impl Change {
             return Err(Error::failed(format!("{name} was changed by another program just now; set up again.")));
         }
         // A link to a file elsewhere stays one.
-        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let path = match self.path.canonicalize() {
+            Ok(path) => path,
+            Err(_) if self.path.is_symlink() => {
+                let name = quote(&self.path.display().to_string());
+                return Err(Error::failed(format!("{name} is a link to a file that is not there; make that file, or remove the link.")));
+            }
+            Err(_) => self.path.clone(),
+        };
         self.replace(&path).map_err(|error| {
             Error::failed(format!("{} could not be written ({error}); it is as it was.", quote(&path.display().to_string())))
         })
@@ -130,11 +145,15 @@ impl Change {
         let mut backup = None;
         let new = new_file(directory)?;
         if self.before.is_some() {
-            let permissions = std::fs::metadata(path)?.permissions();
+            let old = std::fs::metadata(path)?;
+            let permissions = old.permissions();
             if permissions.readonly() {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
             }
-            backup = Some(kept(path)?);
+            let copy = kept(path)?;
+            #[cfg(unix)]
+            [new.path(), &copy].into_iter().try_for_each(|file| give(file, &old))?;
+            backup = Some(copy);
             std::fs::set_permissions(new.path(), permissions)?; // before there is a key in it that others may not read
         }
         std::fs::write(new.path(), &self.after)?;
@@ -156,6 +175,14 @@ fn kept(path: &Path) -> io::Result<PathBuf> {
         }
     }
     unreachable!("there is always another number")
+}
+
+/// Gives a file to the owner of another one, whose configuration it would be no longer where `sudo` has written it.
+#[cfg(unix)]
+fn give(file: &Path, like: &std::fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let own = std::fs::metadata(file)?;
+    if own.uid() == like.uid() { Ok(()) } else { chown(file, Some(like.uid()), Some(like.gid())) }
 }
 
 /// A file that is to become a configuration: others may read it as they may read any new file.

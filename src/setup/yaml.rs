@@ -27,7 +27,7 @@ pub fn with(text: &str, key: &str, entry: &Entry) -> Result<String, String> {
             }
             (None, Some(last)) => drop(lines.splice(last.to..last.to, indented(last.indent))),
             (None, None) => {
-                lines[head] = format!("{key}:");
+                lines[head] = format!("{key}:{}", comment(&lines[head]));
                 lines.splice(head + 1..head + 1, indented(2));
             }
         },
@@ -41,11 +41,15 @@ pub fn with(text: &str, key: &str, entry: &Entry) -> Result<String, String> {
 /// As [`with`].
 pub fn without(text: &str, key: &str) -> Result<String, String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let Some(List { head, items }) = find(&lines, key) else { return parse(text).map(|_| text.to_owned()) };
-    let Some(own) = items.iter().find(|item| item.name.as_deref() == Some(NAME)) else { return parse(text).map(|_| text.to_owned()) };
+    if entry(text, key)?.is_none() {
+        return Ok(text.to_owned());
+    }
+    let not_understood = || not_understood(key);
+    let List { head, items } = find(&lines, key).ok_or_else(not_understood)?;
+    let own = items.iter().find(|item| item.name.as_deref() == Some(NAME)).ok_or_else(not_understood)?;
     lines.drain(own.from..own.to);
     if items.len() == 1 {
-        lines[head] = format!("{key}: []");
+        lines[head] = format!("{key}: []{}", comment(&lines[head]));
     }
     checked(text, lines, key, None)
 }
@@ -163,11 +167,16 @@ fn checked(old: &str, lines: Vec<String>, key: &str, entry: Option<&Entry>) -> R
         }
         wanted
     });
-    if is_list && own(&after) == wanted && others(before) == others(after) {
-        Ok(new)
-    } else {
-        Err(format!("its {key} are written in a way that is not understood"))
-    }
+    if is_list && own(&after) == wanted && others(before) == others(after) { Ok(new) } else { Err(not_understood(key)) }
+}
+
+fn not_understood(key: &str) -> String {
+    format!("its {key} are written in a way that is not understood")
+}
+
+/// The comment at the end of the line of a key, which has nothing else behind it than an empty list; with the space before it.
+fn comment(line: &str) -> &str {
+    line.find(" #").map_or("", |at| &line[at..])
 }
 
 fn parse(text: &str) -> Result<Json, String> {

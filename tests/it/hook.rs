@@ -12,8 +12,13 @@ const LARGE: &str = "src/prune/matches.rs";
 
 /// What the hook says to an event; nothing lets the call go on.
 fn hook(memory: &Path, event: &str) -> String {
+    hook_with(memory, event, &[])
+}
+
+fn hook_with(memory: &Path, event: &str, arguments: &[&str]) -> String {
     let mut child = Command::new(BINARY)
         .args(["hook", "claude-code"])
+        .args(arguments)
         .env("XDG_STATE_HOME", memory)
         .env("HOME", memory)
         .stdin(Stdio::piped())
@@ -49,6 +54,11 @@ fn a_large_read_is_answered_once() {
     assert_eq!(hook(memory.path(), &read), "", "the second try goes through");
     let other = read.replace("8c1f", "9d2e");
     assert_ne!(hook(memory.path(), &other), "", "another session knows nothing of it");
+    #[cfg(unix)]
+    for entry in std::fs::read_dir(memory.path().join("codeskim/hook")).expect("notes").flatten() {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&entry.metadata().expect("a file").permissions());
+        assert_eq!(mode & 0o077, 0, "what is read is nobody else's business");
+    }
 }
 
 #[test]
@@ -65,6 +75,18 @@ fn a_search_that_prints_much_is_answered_once() {
         json!({ "pattern": "(", "output_mode": "content" }),
     ] {
         assert_eq!(hook(memory.path(), &search(little)), "");
+    }
+}
+
+#[test]
+fn only_what_the_server_may_read_is_stopped() {
+    let memory = tempfile::tempdir().expect("a directory");
+    let read = event("Read", &json!({ "file_path": whole_path(LARGE) })).to_string();
+    let search = event("Grep", &json!({ "pattern": "let ", "path": "src", "output_mode": "content" })).to_string();
+    for (root, stops) in [("tests", false), ("src", true)] {
+        for event in [&read, &search] {
+            assert_eq!(!hook_with(memory.path(), event, &["--root", &whole_path(root)]).is_empty(), stops, "{root}: {event}");
+        }
     }
 }
 

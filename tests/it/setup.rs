@@ -198,6 +198,36 @@ fn what_a_user_added_to_the_entry_stays() {
 }
 
 #[test]
+fn comments_beside_the_entry_stay_when_it_comes_and_goes() {
+    let toml = "model = \"a\"\n\n# off for now\n# [mcp_servers.foo]\n\n[mcp_servers.codeskim]\n# old\ncommand = \"old\" # mine\n\
+        [mcp_servers.codeskim.env]\nA = \"1\"\n\n# fast\n[profiles.fast]\nx = 1\n# end\n";
+    let yaml = "name: A\nmcpServers: [] # see the wiki\n";
+    let marked = "\u{feff}{\"mcpServers\": {}} // mine\n";
+    let mut texts = String::new();
+    for (client, file, before) in
+        [("codex", ".codex/config.toml", toml), ("continue", ".continue/config.yaml", yaml), ("cursor", ".cursor/mcp.json", marked)]
+    {
+        let home = Home::with(file, before);
+        for arguments in [&["setup", client, "--yes"][..], &["setup", client, "--remove", "--yes"]] {
+            assert_eq!(home.run(arguments).0, 0, "{client}");
+            texts += &format!("== {client}\n{}\n", home.named(&home.text(file)).replace('\u{feff}', "MARK"));
+        }
+    }
+    insta::assert_snapshot!(texts);
+}
+
+#[test]
+fn what_is_written_otherwise_is_not_said_to_be_gone() {
+    for list in
+        ["mcpServers: [{name: codeskim, command: b}]\n", "\"mcpServers\":\n- name: codeskim\n", "mcpServers:\n  -\n    name: codeskim\n"]
+    {
+        let home = Home::with(".continue/config.yaml", list);
+        let (status, said) = home.run(&["setup", "continue", "--remove", "--yes"]);
+        assert!(status == 2 && said.contains("written in a way that is not understood"), "{list}: {said}");
+    }
+}
+
+#[test]
 fn line_ends_stay_as_they_are() {
     for (client, file, before) in CONFIGURATIONS {
         let home = Home::with(file, &before.replace("\r\n", "\n").replace('\n', "\r\n"));
@@ -243,6 +273,7 @@ fn a_configuration_that_is_broken_or_protected_is_left_alone() {
         ("codex", ".codex/config.toml", "mcp_servers = 3\n"),
         ("continue", ".continue/config.yaml", "name: [\n"),
         ("continue", ".continue/config.yaml", "mcpServers: {a: 1}\n"),
+        ("gemini", ".gemini/settings.json", "{\"mcpServers\": {\"codeskim\": {\"httpUrl\": \"http://127.0.0.1:8000/mcp\"}}}"),
     ];
     for (client, file, text) in broken {
         let home = Home::with(file, text);
@@ -282,6 +313,10 @@ fn a_link_to_a_configuration_stays_one() {
     std::os::unix::fs::symlink(home.path("dotfiles/mcp.json"), home.path(".cursor/mcp.json")).expect("a link");
     assert_eq!(home.run(&["setup", "cursor", "--yes"]).0, 0);
     assert!(home.path(".cursor/mcp.json").is_symlink() && home.text("dotfiles/mcp.json").contains("codeskim"));
+    std::fs::remove_file(home.path("dotfiles/mcp.json")).expect("removed");
+    let (status, said) = home.run(&["setup", "cursor", "--yes"]);
+    assert!(status == 2 && said.contains("is a link to a file that is not there; make that file, or remove the link."), "{said}");
+    assert!(home.path(".cursor/mcp.json").is_symlink());
 }
 
 #[test]
@@ -327,6 +362,10 @@ fn the_hook_is_put_beside_others_only_when_asked_and_taken_out_again() {
     let left: serde_json::Value = serde_json::from_str(&home.text(SETTINGS)).expect("JSON");
     let others = serde_json::json!([{ "matcher": "Read", "hooks": [{ "type": "command", "command": "'/opt/webhook' hook claude-code" }] }]);
     assert_eq!(left["hooks"]["PreToolUse"], others);
+    assert_eq!(home.run(&["setup", "claude-code", "--hook", "--yes", "--root", "."]).0, 0);
+    assert!(home.named(&home.text(SETTINGS)).contains("'CODESKIM' hook claude-code --root '~'"), "{}", home.text(SETTINGS));
+    assert_eq!(home.run(&["setup", "claude-code", "--hook", "--yes"]).0, 0);
+    assert_eq!(home.text(SETTINGS).matches("hook claude-code").count(), 2, "the other one and one of codeskim's: {}", home.text(SETTINGS));
     assert_eq!(home.run(&["setup", "cursor", "--hook"]).1, "codeskim: Only Claude Code has hooks that codeskim knows; leave --hook out.\n");
 }
 
@@ -343,6 +382,9 @@ fn doctor_names_what_is_wrong() {
     ✗ Cursor: ~/.cursor/mcp.json starts "/old/codeskim", which does not start (No such file or directory (os error 2)); codeskim setup cursor mends it
     "#);
     assert!(said.contains("✓ a pruned read in "), "{said}");
+    let elsewhere = Home::with(".cursor/mcp.json", "{\"mcpServers\": {\"codeskim\": {\"url\": \"http://127.0.0.1:8000/mcp\"}}}");
+    let (status, said) = elsewhere.run(&["doctor"]);
+    assert!(status == 0 && said.contains("- Cursor: ~/.cursor/mcp.json starts nothing, as for a server at an address"), "{said}");
     let (status, said) = home.run(&["doctor", "--root", "/gone"]);
     assert_eq!(status, 1, "{said}");
     let printed = codeskim(Path::new("/"), &["doctor", "--root", "/gone"]);

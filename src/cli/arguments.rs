@@ -159,9 +159,9 @@ pub enum Command {
     Eval {
         /// The labels
         labels: PathBuf,
-        /// What to measure
-        #[arg(long, value_enum, default_value_t = measure::SkimmerName::Embedded)]
-        skimmer: measure::SkimmerName,
+        /// What to measure [default: the model or the server that is given, else embedded]
+        #[arg(long, value_enum)]
+        skimmer: Option<measure::SkimmerName>,
         /// What to measure beside it; repeatable
         #[arg(long, value_enum)]
         baseline: Vec<measure::SkimmerName>,

@@ -58,7 +58,7 @@ impl SkimmerName {
 /// The figures of a skimmer, and of others beside it, on labelled questions.
 pub fn skimmers(
     labels: &Path,
-    skimmer: SkimmerName,
+    skimmer: Option<SkimmerName>,
     baselines: &[SkimmerName],
     json: bool,
     examples: Option<usize>,
@@ -68,6 +68,13 @@ pub fn skimmers(
     let name = labels.display().to_string();
     let file = File::open(labels).map_err(|source| Error::Unreadable { path: quote(&name), source })?;
     let records = eval::read(BufReader::new(file), &name)?;
+    let given = || {
+        [models.model.as_ref().map(|_| SkimmerName::Model), models.remote.as_ref().map(|_| SkimmerName::Remote)]
+            .into_iter()
+            .flatten()
+            .next()
+    };
+    let skimmer = skimmer.or_else(given).unwrap_or(SkimmerName::Embedded);
     let mut measured = Vec::new();
     for skimmer in std::iter::once(&skimmer).chain(baselines) {
         let model = skimmer.create(models)?;

@@ -159,7 +159,7 @@ fn share(some: impl Iterator<Item = bool>) -> Option<f64> {
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len().max(1) as f64;
-    values.sum::<f64>() / count
+    values.fold(0.0, |sum, value| sum + value) / count // `sum` of nothing is -0
 }
 
 /// Area under the ROC curve; nothing where one side is missing.

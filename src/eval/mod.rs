@@ -5,7 +5,7 @@
 pub mod figures;
 pub mod report;
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
@@ -83,12 +83,16 @@ pub struct Outcome {
 pub fn read(input: impl BufRead, name: &str) -> Result<Vec<Record>> {
     let mut records = Vec::new();
     for (number, line) in (1..).zip(input.lines()) {
-        let line = line.map_err(|source| Error::Unreadable { path: quote(name), source })?;
+        let wrong = |what: String| Error::bad_argument(format!("Line {number} of {} is not a record: {what}.", quote(name)));
+        let line = line.map_err(|source| match source.kind() {
+            io::ErrorKind::InvalidData => wrong("it is not UTF-8".to_owned()),
+            _ => Error::Unreadable { path: quote(name), source },
+        })?;
+        let line = line.trim_start_matches('\u{feff}'); // a byte order mark
         if line.trim().is_empty() {
             continue;
         }
-        let wrong = |what: String| Error::bad_argument(format!("Line {number} of {} is not a record: {what}.", quote(name)));
-        let record: Record = serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?;
+        let record: Record = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
         if let Some(beyond) = record.keep.iter().chain(&record.either).find(|index| **index >= record.lines.len()) {
             return Err(wrong(format!("it names index {beyond} of {} lines, counted from 0", record.lines.len())));
         }

@@ -7,7 +7,7 @@ pub mod report;
 pub mod stats;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -239,9 +239,22 @@ fn append(path: &Path, entry: &Entry) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|metadata| metadata.len() > LARGE) {
         fs::rename(path, before(path))?;
     }
-    let mut line = serde_json::to_vec(entry)?;
+    let mut file = options.read(true).open(path)?;
+    let mut line = if ends_in_a_line(&mut file)? { Vec::new() } else { vec![b'\n'] };
+    serde_json::to_writer(&mut line, entry)?;
     line.push(b'\n');
-    options.open(path)?.write_all(&line)
+    file.write_all(&line)
+}
+
+/// Whether there is no line that was cut off, as by a power cut: the next one would be lost with it.
+fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
 }
 
 /// Where a large ledger is put aside.

@@ -55,6 +55,16 @@ fn figures_count_what_was_labelled() {
 }
 
 #[test]
+fn what_scores_lines_elsewhere_is_what_is_measured() {
+    let directory = tempfile::tempdir().expect("a directory");
+    labels(directory.path());
+    let printed = codeskim(directory.path(), &["eval", "labels.jsonl", "--remote", "http://127.0.0.1:1"]);
+    assert!(printed.status == 2 && printed.stderr.contains("the server at http://127.0.0.1:1/prune did not answer"), "{printed:?}");
+    let printed = codeskim(directory.path(), &["eval", "labels.jsonl", "--remote", "http://127.0.0.1:1", "--skimmer", "embedded"]);
+    assert_eq!(printed.status, 0, "{printed:?}");
+}
+
+#[test]
 fn a_report_is_read_by_people() {
     let directory = tempfile::tempdir().expect("a directory");
     labels(directory.path());
@@ -76,6 +86,7 @@ fn labels_that_cannot_be_used_are_named() {
     for (content, sentence) in [
         ("", "holds no records; give one JSON object a line."),
         ("\n{\"question\"", "Line 2 of \"bad.jsonl\" is not a record: "),
+        ("\u{feff}{\"question\"", "Line 1 of \"bad.jsonl\" is not a record: EOF"),
         (r#"{"question":"why is it so?","lines":["a"],"keep":[1]}"#, "it names index 1 of 1 lines, counted from 0."),
         (r#"{"question":" ","lines":["a"],"keep":[0]}"#, "Line 1 of \"bad.jsonl\" is not a record: The focus question is empty"),
         (r#"{"question":"why is it so?","lines":["a", " "],"keep":[1]}"#, "none of the lines it keeps counts."),
@@ -85,6 +96,9 @@ fn labels_that_cannot_be_used_are_named() {
         assert_eq!((printed.status, printed.stdout.as_str()), (2, ""), "{printed:?}");
         assert!(printed.stderr.contains(sentence) && printed.stderr.lines().count() == 1, "{printed:?}");
     }
+    std::fs::write(directory.path().join("bad.jsonl"), b"\n\xff\n").expect("written");
+    let printed = codeskim(directory.path(), &["eval", "bad.jsonl"]);
+    assert!(printed.stderr.contains("Line 2 of \"bad.jsonl\" is not a record: it is not UTF-8."), "{printed:?}");
     let printed = codeskim(directory.path(), &["eval", "missing.jsonl"]);
     assert!(printed.status == 2 && printed.stderr.contains("\"missing.jsonl\" could not be read"), "{printed:?}");
 }

@@ -189,6 +189,10 @@ fn stats_are_a_picture_and_survive_a_broken_ledger() {
     let output = place.command(&["stats"]).env("TZ", "UTC").output().expect("it runs");
     insta::assert_snapshot!(String::from_utf8(output.stdout).expect("UTF-8"));
     assert!(place.run(&["stats", "--days", "7"]).ends_with(" is of these days.\n"));
+    std::fs::write(place.path(), format!("{text}{{\"half")).expect("cut off");
+    place.run(&["read", FILE, "--focus", QUESTION]);
+    let figures: Value = serde_json::from_str(&place.run(&["stats", "--json"])).expect("JSON");
+    assert_eq!(figures["total"]["calls"], 5, "what comes after a line that was cut off counts: {figures}");
 }
 
 #[tokio::test]

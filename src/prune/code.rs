@@ -1,5 +1,6 @@
 //! A file, or lines of one, as [`Material`]: completed by syntax where there is a grammar, by blocks in Markdown, by indentation elsewhere.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -93,6 +94,24 @@ impl<'a> Code<'a> {
             level: header.level,
         };
         structure::headers(tree).into_iter().map(clip).filter(|header| !header.whole.is_empty()).collect()
+    }
+
+    /// The names of definitions, none where there is none; where several have the same, each with what it is in: `Store.get`.
+    fn names_of(&self, headers: &[Header]) -> Vec<String> {
+        let text =
+            |header: &Header| header.name.as_ref().and_then(|(line, bytes)| self.lines()[*line].get(bytes.clone())).unwrap_or_default();
+        let mut times: HashMap<&str, usize> = HashMap::new();
+        headers.iter().for_each(|header| *times.entry(text(header)).or_default() += 1);
+        let mut around: Vec<&Header> = Vec::new();
+        let mut names = Vec::with_capacity(headers.len());
+        for header in headers {
+            while around.pop_if(|outer| outer.level >= header.level).is_some() {}
+            let name = text(header);
+            let outer = around.last().map_or("", |outer| text(outer));
+            names.push(if name.is_empty() || outer.is_empty() || times[name] == 1 { name.to_owned() } else { format!("{outer}.{name}") });
+            around.push(header);
+        }
+        names
     }
 
     /// Headers of definitions, or what comes closest to them: headings in Markdown; elsewhere the least indented lines that others stand under,
@@ -196,13 +215,15 @@ impl Material for Code<'_> {
         match self.structure() {
             Structure::Tree(reading) => {
                 let headers = self.own_headers(&reading.tree);
+                let names = self.names_of(&headers);
                 let holds_no_other = |i: usize| headers.get(i + 1).is_none_or(|next: &Header| next.whole.start >= headers[i].whole.end);
-                let definition = |Header { rows, whole, name, .. }: &Header| Definition {
+                let definition = |(Header { rows, whole, .. }, name): (&Header, String)| Definition {
                     lines: whole.clone(),
                     body: rows.end..whole.end,
-                    name: name.clone().and_then(|(line, bytes)| self.lines()[line].get(bytes).map(str::to_owned)),
+                    name: Some(name).filter(|name| !name.is_empty()),
                 };
-                (0..headers.len()).filter(|i| holds_no_other(*i)).map(|i| definition(&headers[i])).collect()
+                let leaves = headers.iter().zip(names).enumerate().filter(|(i, _)| holds_no_other(*i));
+                leaves.map(|(_, named)| definition(named)).collect()
             }
             Structure::Markdown(markdown) => {
                 let section = |heading: &Heading| Definition {

@@ -114,6 +114,8 @@ const LITERALS: &[&str] = &[
     "field_initializer_list",
     "token_tree",
 ];
+/// What a call is given: one argument says little of the others where they are many.
+const ARGUMENTS: &[&str] = &["arguments", "argument_list"];
 /// Text whose lines are its parts.
 const TEXTS: &[&str] = &[
     "string",
@@ -213,6 +215,8 @@ pub enum Role {
     Container,
     /// The same, but short ones are kept whole.
     Literal,
+    /// The same, but short ones are as any other part of a statement.
+    Arguments,
     /// Lines may be left out between the first and the last.
     Text,
     /// May be left out of its parent.
@@ -229,6 +233,7 @@ impl Role {
         let roles = [
             (CONTAINERS, Self::Container),
             (LITERALS, Self::Literal),
+            (ARGUMENTS, Self::Arguments),
             (TEXTS, Self::Text),
             (ALTERNATIVES, Self::Alternative),
             (PREFIXES, Self::Prefix),

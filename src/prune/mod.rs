@@ -43,9 +43,10 @@ const LIKELY: f32 = 0.274;
 const HEADER_TOKENS: usize = 60;
 
 /// Says that names do not occur, if there are any.
-fn not_there(names: &[&str]) -> Option<String> {
+fn not_there(names: &[&str], lines: usize) -> Option<String> {
     let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
-    (!names.is_empty()).then(|| format!("{} {} not in these lines.", quoted.join(", "), if names.len() == 1 { "is" } else { "are" }))
+    let are = if names.len() == 1 { "is" } else { "are" };
+    (!names.is_empty()).then(|| format!("{} {are} on none of the {lines} lines.", quoted.join(", ")))
 }
 
 /// The probability that is likely enough beside this threshold.
@@ -240,7 +241,7 @@ pub fn decide(
             return Ok(Decision::Failed(error));
         }
     };
-    scores.note = scores.note.into_iter().chain(not_there(&material.absent(question))).reduce(|a, b| format!("{a} {b}"));
+    scores.note = scores.note.into_iter().chain(not_there(&material.absent(question), lines.len())).reduce(|a, b| format!("{a} {b}"));
     let doubtful = named.is_empty() && scores.answer < scores.thresholds.doubt;
     let said = doubtful.then_some(render::DOUBT).into_iter().chain(scores.note.as_deref());
     let header = HEADER_TOKENS + said.map(|said| o200k(&shorten(said))).sum::<usize>();
@@ -279,7 +280,7 @@ pub fn decide(
     if !says_something || !worth(&kept) {
         return Ok(Decision::Whole);
     }
-    let likely = select::likeliest_left_out(definitions, &kept, &scores);
+    let likely = select::likeliest_left_out(definitions, &kept, lines, &scores);
     let mut pointers = Vec::new();
     for definition in likely {
         let at = pointers.partition_point(|other: &Pointer| other.lines.start < definition.lines.start);
@@ -332,6 +333,30 @@ mod tests {
         assert_eq!(view(&Limits::default()), format!("⋮ 1-100: step_3 17-20\n{shown}⋮ 106-200: step_30 152-155\n"));
         let tight = Limits { tokens: Some(HEADER_TOKENS + o200k(&format!("⋮ 1-100\n{shown}⋮ 106-200\n")) + 9), ..Limits::default() };
         assert_eq!(view(&tight), format!("⋮ 1-100\n{shown}⋮ 106-200: step_30 152-155\n"));
+    }
+
+    #[test]
+    fn a_gap_names_what_kept_lines_name_and_what_it_hides_of_a_shown_header() {
+        let body = |name: &str| format!("    def {name}(self):\n        a = 1\n        b = a\n        c = b\n        return c\n\n");
+        let names = ["start", "stop", "reset", "flush", "drain", "close"];
+        let class = |class: &str| format!("class {class}:\n{}", names.map(body).concat());
+        let text = [class("Store"), class("Cache")].concat().replacen("a = 1", "self.drain()", 1);
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let score = |line: usize| {
+            if matches!(line, 1..=5) {
+                0.9
+            } else if line == 13 {
+                0.8
+            } else {
+                0.0
+            }
+        };
+        let (question, code) = (FocusQuestion::new("What is started?").expect("a question"), code::Code::new("a.py", &lines, 0));
+        let decision = decide(&code, &question, &Told(score), &Limits::default(), &CancellationToken::new()).expect("a decision");
+        let Decision::Partial(view) = decision else { panic!("{decision:?}") };
+        let gaps: Vec<String> =
+            code.view(&view.kept, &view.pointers).lines().filter(|line| line.starts_with('⋮')).map(str::to_owned).collect();
+        assert_eq!(gaps, ["⋮ 7-13", "⋮ 15-74: Store.reset 15-18, Store.drain 26-30"]);
     }
 
     #[test]

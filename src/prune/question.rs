@@ -108,7 +108,8 @@ impl FocusQuestion {
         place
     }
 
-    /// The lines on which a rare one of its [`names`](Self::names) stands.
+    /// The lines on which a rare one of the names that it spells out stands. Not those of a guessed one: to show them, too, cost more than it
+    /// brought (`training/LOG.md`).
     pub(super) fn mentioned_on(&self, lines: &[&str]) -> Vec<usize> {
         let stands_on = |name: &str, line: &str| {
             let alone = |(at, _)| !line[..at].ends_with(is_name_part) && !line[at + name.len()..].starts_with(is_name_part);
@@ -119,7 +120,7 @@ impl FocusQuestion {
             let found: Vec<usize> = (0..lines.len()).filter(|line| stands_on(name, lines[*line])).take(most + 1).collect();
             if found.len() > most { Vec::new() } else { found }
         };
-        self.names().into_iter().flat_map(on_lines).collect()
+        names_in(self.without_guesses()).into_iter().flat_map(on_lines).collect()
     }
 }
 
@@ -173,6 +174,8 @@ mod tests {
         let lines = ["max_delay = 1\n", "  x.max_delay\n", "max_delays, my_max_delay\n", "MAX_DELAY"];
         assert_eq!(question.mentioned_on(&lines), [0, 1]);
         assert!(question.mentioned_on(&["max_delay"; RARE_NAME + 1]).is_empty());
+        let guessed = FocusQuestion::new("Where is it read? (max_delay, sleep)").expect("a question");
+        assert!(guessed.mentioned_on(&lines).is_empty());
     }
 
     #[test]

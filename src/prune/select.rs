@@ -1,8 +1,9 @@
 //! Which lines the scores pick: by threshold, and by a higher one where the view would not fit.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{Definition, Pointer};
+use super::{Definition, Pointer, is_name_part};
 use crate::skim::{LineScores, best_first};
 
 /// Lines picked at least, when the text answers but fewer lines reach the threshold: an answer is never empty, nor a lone header.
@@ -16,8 +17,10 @@ const FEW_IN: usize = 10;
 /// A gap whose text is this short, in characters, costs no more than its marker: `⋮ 120-347` takes 7 o200k and 8 cl100k tokens.
 const CHEAP_GAP: usize = 24;
 /// The same of a single line. It may cost a little more than its marker: every fifth such line is wanted (`training/LOG.md`), and then takes
-/// a call to read.
+/// a call to read. Blank lines beside it make no difference, in a gap of no more lines than [`LONE`].
 const CHEAP_LINE: usize = 100;
+/// Lines of such a gap.
+const LONE: usize = 3;
 /// Definitions named in the gaps of a view, at most.
 const POINTERS: usize = 4;
 /// Shorter ones are not named, in lines: the name would cost as much as they do.
@@ -98,28 +101,34 @@ pub fn open_bodies(scores: &mut [f32], enough: f32, pickable: &[bool], definitio
     }
 }
 
-/// The definitions without a kept line that are likeliest to be missed, the likeliest first.
-pub fn likeliest_left_out(definitions: Vec<Definition>, kept: &[bool], scores: &LineScores) -> Vec<Pointer> {
-    let best = |definition: &Pointer| scores.keep[definition.lines.clone()].iter().copied().fold(0.0, f32::max);
-    let mut left_out: Vec<(f32, Pointer)> = definitions
-        .into_iter()
-        .filter_map(|definition| Some(Pointer { lines: definition.lines, name: definition.name? }))
-        .filter(|definition| definition.lines.len() >= POINTED_TO && !kept[definition.lines.clone()].contains(&true))
-        .map(|definition| (best(&definition), definition))
-        .filter(|(best, _)| *best >= scores.thresholds.generous * UNLIKELY)
-        .collect();
-    left_out.sort_by(|a, b| b.0.total_cmp(&a.0));
+/// The definitions without a kept line, or without one below a kept header, that are likeliest to be missed, the likeliest first. Before all others
+/// come those that kept lines name.
+pub fn likeliest_left_out(definitions: Vec<Definition>, kept: &[bool], lines: &[&str], scores: &LineScores) -> Vec<Pointer> {
+    let shown = lines.iter().zip(kept).filter(|(_, kept)| **kept);
+    let said: HashSet<&str> = shown.flat_map(|(line, _)| line.split(|c| !is_name_part(c))).collect();
+    let none_kept = |lines: &Range<usize>| !kept[lines.clone()].contains(&true);
+    let mut left_out = Vec::new();
+    for Definition { lines, body, name } in definitions {
+        let Some(name) = name else { continue };
+        let is_named = name.split('.').all(|part| said.contains(part));
+        let best = scores.keep[lines.clone()].iter().copied().fold(0.0, f32::max);
+        let hidden = [lines, body].into_iter().find(none_kept).filter(|lines| lines.len() >= POINTED_TO);
+        let Some(lines) = hidden.filter(|_| is_named || best >= scores.thresholds.generous * UNLIKELY) else { continue };
+        left_out.push((is_named, best, Pointer { lines, name }));
+    }
+    left_out.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
     left_out.truncate(POINTERS);
-    left_out.into_iter().map(|(_, definition)| definition).collect()
+    left_out.into_iter().map(|(_, _, definition)| definition).collect()
 }
 
 /// Keeps lines whose gap marker would cost as much as they do.
 pub fn fill_cheap_gaps(kept: &mut [bool], lines: &[&str]) {
     for gap in super::gaps(kept) {
         let edge = gap.start == 0 || gap.end == lines.len();
-        let blank = lines[gap.clone()].iter().all(|line| line.trim().is_empty());
+        let says = lines[gap.clone()].iter().filter(|line| !line.trim().is_empty()).count();
+        let blank = says == 0;
         let cost: usize = lines[gap.clone()].iter().map(|line| line.trim().len() + 1).sum();
-        let cheap = if gap.len() == 1 { CHEAP_LINE } else { CHEAP_GAP };
+        let cheap = if gap.len() == 1 || says == 1 && gap.len() <= LONE { CHEAP_LINE } else { CHEAP_GAP };
         if cost <= cheap && !(edge && blank && gap.len() > 1) {
             kept[gap].fill(true);
         }

@@ -66,7 +66,7 @@ fn visit(node: Node<'_>, wanted: &Wanted, kept: &mut [bool], depth: usize) {
     if node.child_count() == 0 {
         return keep(kept, span);
     }
-    let container = matches!(role, Role::Container | Role::Literal);
+    let container = matches!(role, Role::Container | Role::Literal) || role == Role::Arguments && span.len() > SHORT;
     let (first, last) = (node.child(0).map_or(0, |child| child.id()), node.child(node.child_count() - 1).map_or(0, |child| child.id()));
     let mut prefixes = Vec::new();
     let mut introduces = false; // whether the child before is a kept prefix of this one
@@ -330,7 +330,12 @@ fn collect_headers(node: Node<'_>, level: usize, depth: usize, found: &mut Vec<H
         let container = |node: &Node<'_>| Role::of(node.kind()) == Role::Container;
         let body = definition.child_by_field_name("body").or_else(|| definition.named_children(&mut definition.walk()).find(container));
         let start = around.start_position().row;
-        let inside = body.map_or(start + 1, |body| body.start_position().row);
+        let ends_before = |body: Node<'_>| {
+            let row = body.start_position().row;
+            // `) -> T {`: what stands before the brace is still the signature.
+            row + usize::from(body.prev_sibling().is_some_and(|before| before.end_position().row == row))
+        };
+        let inside = body.map_or(start + 1, ends_before);
         let name = name.filter(|name| name.start_position().row == name.end_position().row);
         let name = name.map(|name| (name.start_position().row, name.start_position().column..name.end_position().column));
         found.push(Header { rows: start..inside.max(start + 1), whole: rows(around), name, level });
@@ -383,6 +388,26 @@ mod tests {
     fn a_test_has_the_name_that_its_macro_is_given() {
         let text = "TEST_F(Parser, Empty) {\n  go();\n}\nclass A {\n  A(B, C) {\n    go();\n  }\n};\nvoid f(B, C) {\n  go();\n}\n";
         assert_eq!(names(Language::Cpp, text), ["Empty 0..3", "A 3..8", "A 4..7", "f 8..11"]);
+    }
+
+    #[test]
+    fn a_header_is_the_whole_signature() {
+        let rows = |language: Language, text: &str| headers(&language.parse(text).expect("a tree").tree)[0].rows.clone();
+        assert_eq!(rows(Language::Rust, "fn f(\n  a: u8,\n) -> u8 {\n  a\n}\n"), 0..3);
+        assert_eq!(rows(Language::TypeScript, "const f = (\n  a: number,\n) => {\n  go(a);\n};\n"), 0..3);
+        assert_eq!(rows(Language::C, "int f(int a,\n      int b)\n{\n  return a;\n}\n"), 0..2);
+        assert_eq!(rows(Language::Python, "def f(\n  a,\n) -> int:\n  return a\n"), 0..3);
+    }
+
+    #[test]
+    fn of_many_arguments_those_stay_that_are_wanted() {
+        let text = format!("f(1)\ng(\n{})\n", (0..12).map(|i| format!("  a{i}={i},\n")).collect::<String>());
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let reading = Language::Python.parse(&text).expect("a reading");
+        let mut kept: Vec<bool> = (0..lines.len()).map(|line| line == 7).collect();
+        complete(&reading, &lines, &mut kept);
+        assert_eq!((0..kept.len()).filter(|line| kept[*line]).collect::<Vec<_>>(), [1, 7, 14]);
+        assert!(parses(&reading, &lines, &kept));
     }
 
     #[test]

@@ -167,7 +167,7 @@ fn a_name_that_is_nowhere_is_said_to_be() {
     let arguments =
         ["read", "src/workspace/mod.rs", "--focus", "Where is foo_bar_baz checked beside open_file? (is_escape, no_such_guess)"];
     let shown = codeskim(Path::new(REPOSITORY), &arguments).stdout;
-    assert!(shown.contains("\"foo_bar_baz\" is not in these lines.") && !shown.contains("no_such_guess"), "{shown}");
+    assert!(shown.contains("\"foo_bar_baz\" is on none of the ") && !shown.contains("no_such_guess"), "{shown}");
 }
 
 #[test]

@@ -68,13 +68,15 @@ pub fn skimmers(
     let name = labels.display().to_string();
     let file = File::open(labels).map_err(|source| Error::Unreadable { path: quote(&name), source })?;
     let records = eval::read(BufReader::new(file), &name)?;
-    let given = || {
-        [models.model.as_ref().map(|_| SkimmerName::Model), models.remote.as_ref().map(|_| SkimmerName::Remote)]
-            .into_iter()
-            .flatten()
-            .next()
+    let skimmer = match (skimmer, &models.model, &models.remote) {
+        (Some(chosen), _, _) => chosen,
+        (None, Some(_), Some(_)) => {
+            return Err(Error::bad_argument("--model and --remote both say what is measured; choose with --skimmer."));
+        }
+        (None, Some(_), None) => SkimmerName::Model,
+        (None, None, Some(_)) => SkimmerName::Remote,
+        (None, None, None) => SkimmerName::Embedded,
     };
-    let skimmer = skimmer.or_else(given).unwrap_or(SkimmerName::Embedded);
     let mut measured = Vec::new();
     for skimmer in std::iter::once(&skimmer).chain(baselines) {
         let model = skimmer.create(models)?;

@@ -105,12 +105,15 @@ pub fn open_bodies(scores: &mut [f32], enough: f32, pickable: &[bool], definitio
 /// come those that kept lines name.
 pub fn likeliest_left_out(definitions: Vec<Definition>, kept: &[bool], lines: &[&str], scores: &LineScores) -> Vec<Pointer> {
     let shown = lines.iter().zip(kept).filter(|(_, kept)| **kept);
-    let said: HashSet<&str> = shown.flat_map(|(line, _)| line.split(|c| !is_name_part(c))).collect();
+    let said: HashSet<&str> = shown.flat_map(|(line, _)| names_used(line)).collect();
     let none_kept = |lines: &Range<usize>| !kept[lines.clone()].contains(&true);
+    // What is shown is what is meant by its name.
+    let is_shown = |definition: &&Definition| !none_kept(&definition.body);
+    let shown: HashSet<String> = definitions.iter().filter(is_shown).filter_map(|definition| definition.name.clone()).collect();
     let mut left_out = Vec::new();
     for Definition { lines, body, name } in definitions {
         let Some(name) = name else { continue };
-        let is_named = name.split('.').all(|part| said.contains(part));
+        let is_named = !shown.contains(&name) && name.split('.').all(|part| said.contains(part));
         let best = scores.keep[lines.clone()].iter().copied().fold(0.0, f32::max);
         let hidden = [lines, body].into_iter().find(none_kept).filter(|lines| lines.len() >= POINTED_TO);
         let Some(lines) = hidden.filter(|_| is_named || best >= scores.thresholds.generous * UNLIKELY) else { continue };
@@ -119,6 +122,15 @@ pub fn likeliest_left_out(definitions: Vec<Definition>, kept: &[bool], lines: &[
     left_out.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
     left_out.truncate(POINTERS);
     left_out.into_iter().map(|(_, _, definition)| definition).collect()
+}
+
+/// The words of a line that are names of something: what is called or belongs to something, and what is written as no word of a sentence is.
+fn names_used(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c| !is_name_part(c)).filter(|word| {
+        let at = word.as_ptr() as usize - line.as_ptr() as usize;
+        let belongs = line[..at].ends_with(['.', ':', '>']) || line[at + word.len()..].starts_with('(');
+        !word.is_empty() && (belongs || word.contains(|c: char| c == '_' || c.is_uppercase()))
+    })
 }
 
 /// Keeps lines whose gap marker would cost as much as they do.
@@ -172,6 +184,12 @@ mod tests {
         open_bodies(&mut scores, 0.5, &[true; 20], &[definition(0), definition(10)]);
         assert_eq!(scores.iter().filter(|score| **score == 0.5).count(), FALLBACK);
         assert!(scores[10..].iter().all(|score| *score != 0.5));
+    }
+
+    #[test]
+    fn names_are_told_from_words_of_a_comment() {
+        let names: Vec<&str> = names_used("// an absolute path: close it with self.db, Root::open(x) or max_age").collect();
+        assert_eq!(names, ["db", "Root", "open", "max_age"]);
     }
 
     #[test]

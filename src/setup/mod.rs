@@ -150,9 +150,11 @@ impl Change {
             if permissions.readonly() {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
             }
+            #[cfg(unix)]
+            give(new.path(), &old)?;
             let copy = kept(path)?;
             #[cfg(unix)]
-            [new.path(), &copy].into_iter().try_for_each(|file| give(file, &old))?;
+            give(&copy, &old)?;
             backup = Some(copy);
             std::fs::set_permissions(new.path(), permissions)?; // before there is a key in it that others may not read
         }

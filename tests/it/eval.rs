@@ -60,6 +60,8 @@ fn what_scores_lines_elsewhere_is_what_is_measured() {
     labels(directory.path());
     let printed = codeskim(directory.path(), &["eval", "labels.jsonl", "--remote", "http://127.0.0.1:1"]);
     assert!(printed.status == 2 && printed.stderr.contains("the server at http://127.0.0.1:1/prune did not answer"), "{printed:?}");
+    let printed = codeskim(directory.path(), &["eval", "labels.jsonl", "--remote", "http://127.0.0.1:1", "--model", "."]);
+    assert!(printed.status == 2 && printed.stderr.contains("choose with --skimmer"), "{printed:?}");
     let printed = codeskim(directory.path(), &["eval", "labels.jsonl", "--remote", "http://127.0.0.1:1", "--skimmer", "embedded"]);
     assert_eq!(printed.status, 0, "{printed:?}");
 }

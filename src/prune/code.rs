@@ -96,22 +96,36 @@ impl<'a> Code<'a> {
         structure::headers(tree).into_iter().map(clip).filter(|header| !header.whole.is_empty()).collect()
     }
 
+    /// The name of a definition; none if it has none on a line of these.
+    fn name_of(&self, header: &Header) -> &str {
+        header.name.as_ref().and_then(|(line, bytes)| self.lines()[*line].get(bytes.clone())).unwrap_or_default()
+    }
+
     /// The names of definitions, none where there is none; where several have the same, each with what it is in: `Store.get`.
     fn names_of(&self, headers: &[Header]) -> Vec<String> {
-        let text =
-            |header: &Header| header.name.as_ref().and_then(|(line, bytes)| self.lines()[*line].get(bytes.clone())).unwrap_or_default();
         let mut times: HashMap<&str, usize> = HashMap::new();
-        headers.iter().for_each(|header| *times.entry(text(header)).or_default() += 1);
+        headers.iter().for_each(|header| *times.entry(self.name_of(header)).or_default() += 1);
         let mut around: Vec<&Header> = Vec::new();
         let mut names = Vec::with_capacity(headers.len());
         for header in headers {
             while around.pop_if(|outer| outer.level >= header.level).is_some() {}
-            let name = text(header);
-            let outer = around.last().map_or("", |outer| text(outer));
+            let name = self.name_of(header);
+            let outer = around.last().map_or("", |outer| self.name_of(outer));
             names.push(if name.is_empty() || outer.is_empty() || times[name] == 1 { name.to_owned() } else { format!("{outer}.{name}") });
             around.push(header);
         }
         names
+    }
+
+    /// Lines of what is called a test, or holds tests; none that is in another one.
+    fn ranges_of_tests(&self, headers: &[Header]) -> Vec<Range<usize>> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for header in headers.iter().filter(|header| is_of_tests(self.name_of(header))) {
+            if ranges.last().is_none_or(|last| last.end <= header.whole.start) {
+                ranges.push(header.whole.clone());
+            }
+        }
+        ranges
     }
 
     /// Headers of definitions, or what comes closest to them: headings in Markdown; elsewhere the least indented lines that others stand under,
@@ -136,20 +150,27 @@ impl<'a> Code<'a> {
         kept
     }
 
-    /// Lines of the headers of definitions. Of too many definitions those come first that are in no other, then those that score best, with a
-    /// line each.
+    /// Lines of the headers of definitions. Of too many definitions those come first that are no tests, then those that are in no other, then those
+    /// that score best, with a line each.
     fn heads_of_definitions(&self, tree: &Tree, scores: &[f32]) -> Vec<usize> {
         let mut headers = self.own_headers(tree);
         headers.retain(|header| !header.rows.is_empty());
         if headers.iter().map(|header| header.rows.len()).sum::<usize>() > LONGEST_OUTLINE {
             let score = |header: &Header| scores[header.rows.start];
-            headers.sort_by(|a, b| a.level.cmp(&b.level).then(score(b).total_cmp(&score(a))));
+            let tests = self.ranges_of_tests(&headers);
+            let is_test = |header: &Header| tests.iter().any(|test| test.contains(&header.rows.start));
+            headers.sort_by(|a, b| (is_test(a), a.level).cmp(&(is_test(b), b.level)).then(score(b).total_cmp(&score(a))));
             headers.truncate(LONGEST_OUTLINE);
             let line = |header: &Header| header.name.as_ref().map_or(header.rows.start, |(line, _)| *line); // not that of an annotation
             headers.iter_mut().for_each(|header| header.rows = line(header)..line(header) + 1);
         }
         headers.into_iter().flat_map(|header| header.rows).collect()
     }
+}
+
+/// Whether this is what tests are called: `tests`, `test_retry`, `TestRetry`, `RetryTest`.
+fn is_of_tests(name: &str) -> bool {
+    ["test", "Test"].iter().any(|start| name.starts_with(start)) || ["Test", "Tests"].iter().any(|end| name.ends_with(end))
 }
 
 /// The first lines that others stand under and that stand under none.
@@ -190,8 +211,7 @@ impl Material for Code<'_> {
         }
         let Structure::Tree(reading) = self.structure() else { return Vec::new() };
         let mut headers = self.own_headers(&reading.tree);
-        let text = |header: &Header| header.name.as_ref().and_then(|(line, bytes)| self.lines()[*line].get(bytes.clone()));
-        headers.retain(|header| text(header).is_some_and(|name| names.contains(&name)));
+        headers.retain(|header| names.contains(&self.name_of(header)));
         headers
     }
 
@@ -259,5 +279,20 @@ impl Material for Code<'_> {
 
     fn room(&self, most: usize) -> usize {
         render::room(most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_definitions_tests_come_last() {
+        let function = |name: String| format!("    fn {name}() {{\n        go();\n    }}\n");
+        let tests: String = (0..80).map(|i| function(format!("case_{i}"))).collect();
+        let text = format!("impl A {{\n{}}}\nmod tests {{\n{tests}}}\n", function("go_on".to_owned()));
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let kept = Code::new("a.rs", &lines, 0).headers(&(0..lines.len()).map(|line| line as f32).collect::<Vec<_>>());
+        assert!(kept[0] && kept[1] && kept.iter().filter(|kept| **kept).count() == LONGEST_OUTLINE);
     }
 }

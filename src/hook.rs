@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::ledger::for_owner;
 use crate::tools::{Call, Options, Session, grep};
 use crate::workspace::text::read;
 
@@ -159,10 +160,5 @@ fn note_once(memory: &Path, session: &str, what: &str) -> Option<()> {
     if fs::read_to_string(&path).unwrap_or_default().lines().any(|before| before == line) {
         return None;
     }
-    let mut options = fs::OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600); // what is searched for is nobody else's business
-    let mut file = options.open(path).ok()?;
-    writeln!(file, "{line}").ok()
+    writeln!(for_owner().open(path).ok()?, "{line}").ok()
 }

@@ -230,10 +230,7 @@ fn append(path: &Path, entry: &Entry) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
     }
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut options = for_owner();
     let turn = options.open(path.with_extension("lock"))?;
     turn.lock()?;
     if fs::metadata(path).is_ok_and(|metadata| metadata.len() > LARGE) {
@@ -255,6 +252,15 @@ fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
     file.seek(SeekFrom::End(-1))?;
     file.read_exact(&mut last)?;
     Ok(last == *b"\n")
+}
+
+/// How a file is opened that is added to, and that is nobody's business but its owner's.
+pub fn for_owner() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 /// Where a large ledger is put aside.

@@ -117,15 +117,16 @@ impl<'a> Code<'a> {
         names
     }
 
-    /// Lines of what is called a test, or holds tests; none that is in another one.
-    fn ranges_of_tests(&self, headers: &[Header]) -> Vec<Range<usize>> {
-        let mut ranges: Vec<Range<usize>> = Vec::new();
-        for header in headers.iter().filter(|header| is_of_tests(self.name_of(header))) {
-            if ranges.last().is_none_or(|last| last.end <= header.whole.start) {
-                ranges.push(header.whole.clone());
+    /// Which definitions are called a test, or are in what is.
+    fn are_tests(&self, headers: &[Header]) -> Vec<bool> {
+        let mut end = 0; // of what is called so
+        let is_test = |header: &Header| {
+            if is_of_tests(self.name_of(header)) {
+                end = end.max(header.whole.end);
             }
-        }
-        ranges
+            header.whole.start < end
+        };
+        headers.iter().map(is_test).collect()
     }
 
     /// Headers of definitions, or what comes closest to them: headings in Markdown; elsewhere the least indented lines that others stand under,
@@ -157,10 +158,9 @@ impl<'a> Code<'a> {
         headers.retain(|header| !header.rows.is_empty());
         if headers.iter().map(|header| header.rows.len()).sum::<usize>() > LONGEST_OUTLINE {
             let score = |header: &Header| scores[header.rows.start];
-            let tests = self.ranges_of_tests(&headers);
-            let is_test = |header: &Header| tests.iter().any(|test| test.contains(&header.rows.start));
-            headers.sort_by(|a, b| (is_test(a), a.level).cmp(&(is_test(b), b.level)).then(score(b).total_cmp(&score(a))));
-            headers.truncate(LONGEST_OUTLINE);
+            let mut ordered: Vec<(bool, Header)> = self.are_tests(&headers).into_iter().zip(headers).collect();
+            ordered.sort_by(|(a_test, a), (b_test, b)| (a_test, a.level).cmp(&(b_test, b.level)).then(score(b).total_cmp(&score(a))));
+            headers = ordered.into_iter().map(|(_, header)| header).take(LONGEST_OUTLINE).collect();
             let line = |header: &Header| header.name.as_ref().map_or(header.rows.start, |(line, _)| *line); // not that of an annotation
             headers.iter_mut().for_each(|header| header.rows = line(header)..line(header) + 1);
         }

@@ -127,16 +127,16 @@ pub struct Definition {
     pub lines: Range<usize>,
     /// Those after its header.
     pub body: Range<usize>,
-    /// Its name, where the grammar tells.
+    /// Its name, where the grammar tells; after that of what it is in where the text has several.
     pub name: Option<String>,
 }
 
-/// A definition that is left out whole, named in its gap so that a reader who misses it knows what to ask for.
+/// A definition that is left out, whole or below its header, and named in its gap so that a reader who misses it knows what to ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
-    /// All its lines.
+    /// Those of its lines that are left out.
     pub lines: Range<usize>,
-    /// Its name.
+    /// Its name, after that of what it is in where the text has several: `Store.get`.
     pub name: String,
 }
 
@@ -280,7 +280,7 @@ pub fn decide(
     if !says_something || !worth(&kept) {
         return Ok(Decision::Whole);
     }
-    let likely = select::likeliest_left_out(definitions, &kept, lines, &scores);
+    let likely = select::likeliest_left_out(&definitions, &kept, lines, &scores);
     let mut pointers = Vec::new();
     for definition in likely {
         let at = pointers.partition_point(|other: &Pointer| other.lines.start < definition.lines.start);
@@ -342,14 +342,10 @@ mod tests {
         let class = |class: &str| format!("class {class}:\n{}", names.map(body).concat());
         let text = [class("Store"), class("Cache")].concat().replacen("a = 1", "self.drain()", 1);
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        let score = |line: usize| {
-            if matches!(line, 1..=5) {
-                0.9
-            } else if line == 13 {
-                0.8
-            } else {
-                0.0
-            }
+        let score = |line: usize| match line {
+            1..=5 => 0.9,
+            13 => 0.8,
+            _ => 0.0,
         };
         let (question, code) = (FocusQuestion::new("What is started?").expect("a question"), code::Code::new("a.py", &lines, 0));
         let decision = decide(&code, &question, &Told(score), &Limits::default(), &CancellationToken::new()).expect("a decision");

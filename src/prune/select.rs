@@ -103,21 +103,20 @@ pub fn open_bodies(scores: &mut [f32], enough: f32, pickable: &[bool], definitio
 
 /// The definitions without a kept line, or without one below a kept header, that are likeliest to be missed, the likeliest first. Before all others
 /// come those that kept lines name.
-pub fn likeliest_left_out(definitions: Vec<Definition>, kept: &[bool], lines: &[&str], scores: &LineScores) -> Vec<Pointer> {
-    let shown = lines.iter().zip(kept).filter(|(_, kept)| **kept);
-    let said: HashSet<&str> = shown.flat_map(|(line, _)| names_used(line)).collect();
+pub fn likeliest_left_out(definitions: &[Definition], kept: &[bool], lines: &[&str], scores: &LineScores) -> Vec<Pointer> {
+    let said: HashSet<&str> = lines.iter().zip(kept).filter(|(_, kept)| **kept).flat_map(|(line, _)| names_used(line)).collect();
     let none_kept = |lines: &Range<usize>| !kept[lines.clone()].contains(&true);
     // What is shown is what is meant by its name.
     let is_shown = |definition: &&Definition| !none_kept(&definition.body);
-    let shown: HashSet<String> = definitions.iter().filter(is_shown).filter_map(|definition| definition.name.clone()).collect();
+    let shown: HashSet<&str> = definitions.iter().filter(is_shown).filter_map(|definition| definition.name.as_deref()).collect();
     let mut left_out = Vec::new();
     for Definition { lines, body, name } in definitions {
         let Some(name) = name else { continue };
-        let is_named = !shown.contains(&name) && name.split('.').all(|part| said.contains(part));
+        let is_named = !shown.contains(name.as_str()) && name.split('.').all(|part| said.contains(part));
         let best = scores.keep[lines.clone()].iter().copied().fold(0.0, f32::max);
-        let hidden = [lines, body].into_iter().find(none_kept).filter(|lines| lines.len() >= POINTED_TO);
+        let hidden = [lines, body].into_iter().find(|lines| none_kept(lines)).filter(|lines| lines.len() >= POINTED_TO);
         let Some(lines) = hidden.filter(|_| is_named || best >= scores.thresholds.generous * UNLIKELY) else { continue };
-        left_out.push((is_named, best, Pointer { lines, name }));
+        left_out.push((is_named, best, Pointer { lines: lines.clone(), name: name.clone() }));
     }
     left_out.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
     left_out.truncate(POINTERS);

@@ -53,8 +53,7 @@ pub fn with(text: &str, format: Format, entry: &Entry) -> Result<String, String>
                         *old = new;
                         *old.decor_mut() = decor;
                     }
-                    Some(other) => *other = Item::Value(new),
-                    None => drop(own.insert(name, Item::Value(new))),
+                    _ => drop(own.insert(name, Item::Value(new))),
                 }
             }
             Ok(ended(document.to_string()))

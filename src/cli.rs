@@ -8,10 +8,10 @@ mod session;
 mod setup;
 mod stats;
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use codeskim::error::{Error, Result, quote};
@@ -31,6 +31,7 @@ const NOTHING_FOUND: u8 = 1;
 /// What is said to whoever pipes something into a search.
 const UNREAD: &str = "Standard input was not searched; codeskim prune reads it.";
 /// How long it is waited for the first byte of a pipe, to say that it is not searched.
+#[cfg(unix)]
 const GLANCE: Duration = Duration::from_millis(5);
 /// The exit status of every failure, as of grep(1).
 const FAILED: u8 = 2;
@@ -220,16 +221,29 @@ fn call(command: Command, session: &Session) -> Result<Output> {
     }
 }
 
-/// Whether something is piped or redirected into the program: to the end of a pipe that nobody writes to, there is nothing to say.
+/// Whether something is piped or redirected into the program: of the end of a pipe that nobody writes to, there is nothing to say. Nothing is read,
+/// as what is there may be meant for the next command of a script.
+#[cfg(unix)]
 fn something_is_piped() -> bool {
-    let (sender, receiver) = mpsc::channel();
-    if io::stdin().is_terminal() {
-        return false;
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::fs::FileType;
+
+    let stdin = io::stdin();
+    let Ok(stat) = rustix::fs::fstat(&stdin) else { return false };
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => stat.st_size > 0,
+        FileType::Fifo => {
+            let mut pipe = [PollFd::new(&stdin, PollFlags::IN)];
+            let glance = Timespec { tv_sec: 0, tv_nsec: GLANCE.as_nanos() as i64 };
+            poll(&mut pipe, Some(&glance)).is_ok_and(|ready| ready > 0) && pipe[0].revents().contains(PollFlags::IN)
+        }
+        _ => false,
     }
-    std::thread::spawn(move || {
-        let _ = sender.send(io::stdin().lock().read(&mut [0]));
-    });
-    matches!(receiver.recv_timeout(GLANCE), Ok(Ok(1)))
+}
+
+#[cfg(not(unix))]
+fn something_is_piped() -> bool {
+    false
 }
 
 /// A file that is named on the command line, wherever it is; - is standard input.

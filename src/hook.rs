@@ -129,10 +129,10 @@ fn large_output(event: &Event, roots: &[PathBuf]) -> Option<(String, String)> {
 /// Whether codeskim has read the file in this session.
 fn was_shown(event: &Event, path: &str, shown: &str) -> bool {
     let record = event.transcript_path.as_ref().and_then(|path| end_of(path).ok()).unwrap_or_default();
-    let called = [path.to_owned(), shown.to_owned(), event.cwd.join(shown).display().to_string()].map(|path| json!(path).to_string());
-    String::from_utf8_lossy(&record)
-        .lines()
-        .any(|line| line.contains("mcp__codeskim__read_file") && called.iter().any(|path| line.contains(path)))
+    let called = [path.to_owned(), shown.to_owned(), format!("./{shown}"), event.cwd.join(shown).display().to_string()];
+    let called = called.map(|path| json!(path).to_string());
+    let is_reading = |line: &str| ["mcp__codeskim__read_file", "mcp__codeskim__head"].iter().any(|tool| line.contains(tool));
+    String::from_utf8_lossy(&record).lines().any(|line| is_reading(line) && called.iter().any(|path| line.contains(path)))
 }
 
 /// The last [`RECORD`] bytes of a file.

@@ -21,7 +21,7 @@ FOREIGN = 2          # questions at most, of those answered elsewhere, that a wi
 CUT = 0.25           # share of labelled windows that lose the lines that answer one of their questions
 LARGEST_CUT = 0.3    # share of the lines
 COPIED = 0.3         # share of a text's telling lines that may be in validation files
-APART = ("near", "lot")  # labels that not every stage learns from
+APART = ("near", "lot", "prose")  # labels that not every stage learns from
 SEARCH_LINE = re.compile(r"^\d+[:-] ?")
 
 
@@ -105,7 +105,8 @@ def is_copy(lines, known):
 
 def load_labels(path, vocabulary, also=()):
     """(training documents, validation documents), each with .lang, .package, .paths, .search, .first (of the first labels) and .apart set: "near" where
-    it is asked what was asked of another part of its file or package, "lot" where forms of questions were drawn by lot, or none. Those with one
+    it is asked what was asked of another part of its file or package, "lot" where forms of questions were drawn by lot, "prose" where it is a document or what
+    a program printed, or none. Those with one
     are left out unless it is in `also`.
 
     Those for training have their questions in plain words, and those followed by words that the code may use, among the others; those for validation

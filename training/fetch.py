@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Fetch the labelled sources from the package registries and write the labels with their text.
 
-    python3 fetch.py [--labels labels/train.jsonl labels/more.jsonl labels/near.jsonl labels/lots.jsonl] [--cache DIR] [--out labelled.jsonl] [--all-packages]
+    python3 fetch.py [--labels labels/train.jsonl labels/more.jsonl labels/near.jsonl labels/lots.jsonl labels/prose.jsonl labels/logs.jsonl] [--cache DIR] [--out labelled.jsonl] [--all-packages]
 
-The labels hold no third-party text: each window names a package at a version, a file and its SHA-256. This script downloads
+The labels hold no third-party text: each window names a package at a version, a file and its SHA-256; only what programs printed is there as it is. This script downloads
 the packages with the registries' ordinary clients (pip, cargo, npm, apt-get source) into the cache, checks every
 file's hash, and writes one JSON object per question:
 
@@ -18,7 +18,7 @@ Needs pip, cargo, npm and, for the `deb` registry (Go, C, C++, Java, PHP sources
 import argparse, hashlib, json, os, pathlib, shutil, subprocess, sys, tarfile, zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-LABELS = [HERE / "labels" / f"{name}.jsonl" for name in ("train", "more", "near", "lots")]
+LABELS = [HERE / "labels" / f"{name}.jsonl" for name in ("train", "more", "near", "lots", "prose", "logs")]
 APT_SOURCE = "Types: deb-src\nURIs: {uri}\nSuites: bookworm bookworm-updates\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
 
 
@@ -115,6 +115,8 @@ def read_checked(path, sha256):
 
 def window_lines(window, root):
     """(label number, text) of each line the labels of this window may name."""
+    if "text" in window:
+        return list(enumerate(window["text"], 1))
     if "path" in window:
         lines = read_checked(root / window["path"], window["sha256"])
         return [(n, lines[n - 1]) for n in range(window["start"], window["end"] + 1)]
@@ -138,6 +140,7 @@ def main():
     parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path.home() / ".cache" / "codeskim-training")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("labelled.jsonl"))
     parser.add_argument("--all-packages", action="store_true")
+    parser.add_argument("--allow-missing", action="store_true", help="go on where packages cannot be fetched")
     args = parser.parse_args()
     failed, questions = set(), 0
     if args.all_packages:
@@ -150,11 +153,11 @@ def main():
     partial = args.out.with_suffix(".partial")
     with partial.open("w") as out, args.out.with_name("files.jsonl").open("w") as files:
         for row in (json.loads(line) for labels in args.labels for line in labels.open()):
-            key = row["registry"], row["package"], row["version"]
+            key = row.get("registry"), row["package"], row.get("version")
             if key in failed:
                 continue
             try:
-                lines = window_lines(row, package_dir(args.cache, *key))
+                lines = window_lines(row, None if "text" in row else package_dir(args.cache, *key))
             except (RuntimeError, OSError, StopIteration) as error:
                 print(f"skipped {row['id']} ({' '.join(key)}): {error}", file=sys.stderr)
                 if not isinstance(error, RuntimeError) or "SHA" not in str(error):
@@ -166,10 +169,13 @@ def main():
             index = {number: i for i, (number, _) in enumerate(lines)}
             for q in row["questions"]:
                 out.write(json.dumps({"id": row["id"], "package": row["package"], "lang": row["lang"], "kind": q["kind"], "question": q["question"], "natural": q.get("natural"), "words": q.get("words"),
-                                      "paths": [row["path"]] if "path" in row else [path for path, *_ in row["segments"]], "lines": [text for _, text in lines], "keep": [index[n] for n in numbers(q["keep"])]}, ensure_ascii=False) + "\n")
+                                      "paths": [row["path"]] if "path" in row else [path for path, *_ in row.get("segments", ())], "lines": [text for _, text in lines], "keep": [index[n] for n in numbers(q["keep"])]}, ensure_ascii=False) + "\n")
                 questions += 1
-    partial.rename(args.out)
+    if not failed or args.allow_missing:
+        partial.rename(args.out)
     print(f"{questions} questions in {args.out}; {len(failed)} packages could not be fetched", file=sys.stderr)
+    if failed and not args.allow_missing:
+        sys.exit("Run it again, as packages that are there are not fetched once more, or with --allow-missing.")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-LINE_TOKENS = 24       # subtokens read of a line
+LINE_TOKENS = 96       # subtokens read of a line
 QUESTION_TOKENS = 48   # subtokens read of a question
 BUCKETS = 4096         # hash buckets for subtokens outside the vocabulary
 FEATURES = 13
@@ -88,7 +88,12 @@ class Vocabulary:
         return [self.id(token) for token in subtokens(line)[:most]]
 
     def question_ids(self, question):
-        return [self.id(token) for token in without_opener(subtokens(question))[:QUESTION_TOKENS]]
+        """Of a long question function words are left out, and if that is not enough the middle: words in brackets stand at the end."""
+        ids = [self.id(token) for token in without_opener(subtokens(question))]
+        if len(ids) > QUESTION_TOKENS:
+            ids = [i for i in ids if i not in self.stop]
+            ids = ids[:QUESTION_TOKENS // 2] + ids[max(QUESTION_TOKENS // 2, len(ids) - QUESTION_TOKENS // 2):]
+        return ids
 
     def guess_ids(self, question):
         return [i for i in self.ids(guesses(question), QUESTION_TOKENS) if i not in self.stop]

@@ -48,6 +48,7 @@ arguments.add_argument("--near", type=float, default=0.0, help="share of labelle
 arguments.add_argument("--start", type=pathlib.Path, help="checkpoint, or folder of shipped weights of the same vocabulary, that the student goes on from")
 arguments.add_argument("--worded", type=float, default=0.0, help="share, of the labelled windows that are not --near, of those whose questions also come with words that the code may use")
 arguments.add_argument("--lot", type=float, default=0.0, help="share, of the labelled windows that are neither, of those in labels/lots.jsonl")
+arguments.add_argument("--prose", type=float, default=0.0, help="share of labelled windows that are documents or what programs printed")
 arguments.add_argument("--first", type=float, default=0.4, help="share, at the end, of labelled windows that are of the first labels, whose kinds of questions are mixed as in validation")
 arguments.add_argument("--document", type=float, default=0.2, help="weight of \"something here answers\"")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
@@ -149,15 +150,15 @@ def main():
     # --- data
     vocabulary = Vocabulary([w.encode() for w in (args.work / "vocab.txt").read_text().split()])
     labelled, validation = load_labels(args.work / "labelled.jsonl", vocabulary, [name for name in APART if getattr(args, name) > 0])
-    near, lots, labelled = ([document for document in labelled if document.apart == apart] for apart in (*APART, None))
-    if args.near and not near or args.lot and not lots:
-        raise SystemExit("labelled.jsonl lacks the labels that --near or --lot wants; fetch them")
+    near, lots, prose, labelled = ([document for document in labelled if document.apart == apart] for apart in (*APART, None))
+    if args.near and not near or args.lot and not lots or args.prose and not prose:
+        raise SystemExit("labelled.jsonl lacks the labels that --near, --lot or --prose wants; fetch them")
     random.Random(2).shuffle(labelled)
     labelled = labelled[:round(args.labels * len(labelled))]
     first = [document for document in labelled if document.first]
     worded = [document for document in labelled + lots if document.worded.questions]
     mined = load_mined(args.work / "mined.jsonl", vocabulary, FILES[args.stage]) if mined_share else []
-    labelled_packages, mined_packages = by_package(labelled + near + lots), by_package(mined)
+    labelled_packages, mined_packages = by_package(labelled + near + lots + prose), by_package(mined)
     lot_draws = [document for document in lots for _ in range(1 + len(document.tokens) // PER_DRAW)]
     count = lambda documents: f"{len(documents)} with {sum(len(d.questions) for d in documents)} questions"
     print(f"labelled windows: {count(labelled)}; mined files: {count(mined)}; {device}", flush=True)
@@ -243,7 +244,7 @@ def main():
             elif is_log:
                 document, questions, label, start, end = log_sample(vocabulary, rng)
             else:
-                windows = (near if rng.random() < args.near else worded if rng.random() < args.worded else lot_draws if rng.random() < args.lot
+                windows = (prose if rng.random() < args.prose else near if rng.random() < args.near else worded if rng.random() < args.worded else lot_draws if rng.random() < args.lot
                            else first if rng.random() < args.first * progress else labelled)
                 document, questions, label, start, end = labelled_sample(windows, labelled_packages, rng)
             inputs = tensors(document, questions, vocabulary, start, end)

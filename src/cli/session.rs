@@ -17,6 +17,10 @@ use codeskim::tools::{Options, Session};
 
 use super::arguments::{Cli, Models, REMOTE_TIMEOUT};
 
+/// How long a client waits for a large model, which on a CPU takes minutes for a long file; most clients give up after one. Whoever types a command
+/// can wait.
+const PATIENCE: Duration = Duration::from_secs(45);
+
 /// Who reads the results.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Readers {
@@ -73,7 +77,8 @@ impl Cli {
         }
         let published = self.models.published(readers == Readers::Shell)?;
         let skimmer = match (&published, self.models.server()?) {
-            (Some(model), _) => Fallback::new(Arc::clone(model) as Arc<dyn Skimmer>),
+            (Some(model), _) if readers == Readers::Shell => Fallback::new(Arc::clone(model) as Arc<dyn Skimmer>),
+            (Some(model), _) => Fallback::new(Arc::clone(model) as Arc<dyn Skimmer>).within(PATIENCE),
             (None, Some(server)) => Fallback::new(server),
             (None, None) => return Ok((session, None)),
         };

@@ -123,13 +123,19 @@ impl Outcome {
         Agreement::of([(self, self.shown.as_slice())]).f1
     }
 
-    /// The share of the answer's lines among the best-scored `rate` of the lines that count, at least one.
+    /// The share of the answer's lines among the best-scored `rate` of the lines that count, at least one; what is to be expected where lines with
+    /// the same score are taken in any order.
     pub fn recall_at(&self, rate: f64) -> f64 {
         let order = best_first(&self.scores, (0..self.labels.len()).filter(|i| self.labels[*i] != Label::Either));
-        let kept = ((order.len() as f64 * rate) as usize).max(1).min(order.len());
-        let found = order[..kept].iter().filter(|i| self.labels[**i] == Label::Keep).count();
-        let all = order.iter().filter(|i| self.labels[**i] == Label::Keep).count();
-        if all > 0 { found as f64 / all as f64 } else { 0.0 }
+        let room = ((order.len() as f64 * rate) as usize).max(1);
+        let (mut taken, mut found, mut all) = (0, 0.0, 0);
+        for equal in order.chunk_by(|a, b| self.scores[*a] == self.scores[*b]) {
+            let answering = equal.iter().filter(|i| self.labels[**i] == Label::Keep).count();
+            let fit = equal.len().min(room - taken);
+            found += answering as f64 * fit as f64 / equal.len() as f64;
+            (taken, all) = (taken + fit, all + answering);
+        }
+        if all > 0 { found / all as f64 } else { 0.0 }
     }
 }
 
@@ -173,10 +179,11 @@ fn auc(positive: &[f32], negative: &[f32]) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn outcome(labels: &[Label], scores: &[f32], answer: f32) -> Outcome {
+    /// An outcome with a threshold of a half.
+    pub fn outcome(labels: &[Label], scores: &[f32], answer: f32) -> Outcome {
         let kept: Vec<bool> = scores.iter().map(|score| *score >= 0.5).collect();
         let shown = kept.clone();
         Outcome {
@@ -212,8 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn ties_count_half() {
+    fn ties_count_as_in_any_order() {
         assert_eq!(auc(&[0.5, 0.9], &[0.5]), Some(0.75));
         assert_eq!(auc(&[], &[0.5]), None);
+        use Label::*;
+        let tied = outcome(&[Keep, Drop, Keep, Drop, Drop], &[0.0, 0.9, 0.0, 0.0, 0.0], 0.8);
+        assert!((tied.recall_at(0.4) - 0.25).abs() < 1e-9, "one of two places is taken, the other is one of four");
     }
 }

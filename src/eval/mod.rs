@@ -1,8 +1,10 @@
 //! `codeskim eval`: how well a skimmer finds the lines that people marked, on anyone's labels.
 //!
-//! [`Record`] is a labelled question, [`run`] asks it as a tool would, [`figures`] turns the outcomes into numbers and [`report`] into text.
+//! [`Record`] is a labelled question, [`run`] asks it as a tool would, [`figures`] turns the outcomes into numbers, [`intervals`] says how far these can be
+//! trusted, and [`report`] turns all into text.
 
 pub mod figures;
+pub mod intervals;
 pub mod report;
 
 use std::io::{self, BufRead};
@@ -13,14 +15,21 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{Error, Result, quote};
 use crate::prune::code::Code;
 use crate::prune::language::Language;
-use crate::prune::matches::{FileMatches, FoundLine, Results};
-use crate::prune::{Decision, FocusQuestion, Limits, Material, View, decide, structure};
-use crate::skim::{LineScores, SkimError, Skimmer, skim_safely};
+use crate::prune::matches::{FileMatches, FoundLine, Results, Unshown};
+use crate::prune::render::{self, LONGEST_LINE, Page, ReadBack};
+use crate::prune::{Decision, FocusQuestion, Limits, Material, View, decide_by, structure};
+use crate::skim::{Skimmer, skim_safely};
 use crate::tokens::o200k;
+
+/// What headers say of what is left out.
+const READ_BACK: ReadBack = ReadBack { gap: "start_line/end_line reads them", line: "", only_line: "" };
 
 /// A question about a text and the lines that answer it.
 #[derive(Debug, Clone, serde::Deserialize)]
 pub struct Record {
+    /// What it is about; questions with the same one are drawn together for the intervals. The text itself if there is none.
+    #[serde(default)]
+    pub package: String,
     /// The language, for the tables and for completion: `python`, `c`, …
     #[serde(default)]
     pub lang: String,
@@ -62,7 +71,7 @@ pub struct Outcome {
     pub kept: Vec<bool>,
     /// Lines that the tool would show: completed, or whole or outlined where that is what it decides.
     pub shown: Vec<bool>,
-    /// o200k tokens of the whole text, and of what the tool would show with one marker for each gap.
+    /// o200k tokens of the whole text, and of what the tool would print: header, lines and gaps.
     pub tokens: [usize; 2],
     /// Whether what is shown parses; nothing where the text itself does not, or its language has no grammar.
     pub parses: Option<bool>,
@@ -99,8 +108,10 @@ pub fn read(input: impl BufRead, name: &str) -> Result<Vec<Record>> {
         if let Err(error) = FocusQuestion::new(&record.question) {
             return Err(wrong(error.to_string().trim_end_matches('.').to_owned()));
         }
-        let counts = |index: &usize| !record.either.contains(index) && !record.lines[*index].trim().is_empty();
-        if !record.keep.is_empty() && !record.keep.iter().any(counts) {
+        let search = search_results(&record);
+        let rows = search.as_ref().map(Results::material);
+        let lines = rows.as_ref().map_or_else(|| record.lines.iter().map(String::as_str).collect(), |rows| rows.lines().to_vec());
+        if !record.keep.is_empty() && !labels(&record, &lines).contains(&Label::Keep) {
             return Err(wrong("none of the lines it keeps counts".to_owned()));
         }
         records.push(record);
@@ -133,12 +144,22 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
 
     let labels = labels(record, material.lines());
     let kept: Vec<bool> = scores.keep.iter().map(|score| *score >= scores.thresholds.keep(limits.keep)).collect();
-    let decision = decide(material, &question, &Scored(&scores), limits, &cancel)?;
+    let decision = decide_by(material, &question, || Ok(scores.clone()), limits, &cancel)?;
     let unanswered = matches!(decision, Decision::Unanswered(_));
     let doubted = unanswered || matches!(&decision, Decision::Partial(View { doubtful: true, .. }));
     let shown = decision.kept(lines.len());
-    let pointers = if let Decision::Partial(view) = &decision { view.pointers.as_slice() } else { &[] };
-    let tokens = [o200k(&material.view(&vec![true; lines.len()], &[])), o200k(&material.view(&shown, pointers))];
+    let printed = match &search {
+        Some(results) => results.render("\"pattern\"", &decision, Unshown::default(), limits.most),
+        None => {
+            let (view, status) = decision.view();
+            let (pointers, note) = view.map_or((&[][..], None), |view| (view.pointers.as_slice(), view.note.as_deref()));
+            let page =
+                Page { name: path, lines: &lines, total: Some(lines.len()), pointers, note, read_back: READ_BACK, ..Page::default() };
+            render::page(&Page { question: Some(&question), longest: LONGEST_LINE, ..page }, &shown, status, limits.most)
+        }
+    };
+    let whole = o200k(&material.view(&vec![true; lines.len()], &[]));
+    let tokens = [whole, if matches!(decision, Decision::Whole | Decision::Failed(_)) { whole } else { o200k(&printed) }];
     let parses = if search.is_some() { None } else { parses(path, &lines, &shown) };
     Ok(Outcome {
         labels,
@@ -188,15 +209,6 @@ fn search_results(record: &Record) -> Option<Results> {
         file.matches += usize::from(is_match);
     }
     files.iter().all(|file| !file.lines.is_empty()).then(|| Results::new(files))
-}
-
-/// Scores that are there already.
-struct Scored<'a>(&'a LineScores);
-
-impl Skimmer for Scored<'_> {
-    fn skim(&self, _: &[&str], _: &str, _: &CancellationToken) -> std::result::Result<LineScores, SkimError> {
-        Ok(self.0.clone())
-    }
 }
 
 fn path_for(lang: &str) -> &'static str {

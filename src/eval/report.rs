@@ -6,6 +6,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::figures::{Bin, Figures, KEEP_RATES, calibration};
+use super::intervals::{Interval, Intervals};
 use super::{Outcome, Record};
 
 /// Width of a bar of the calibration picture, in characters.
@@ -18,6 +19,8 @@ pub struct Report {
     pub skimmer: String,
     /// Over all questions.
     pub all: Figures,
+    /// Between which figures these may as well have been.
+    pub intervals: Intervals,
     /// By language; search results count as one.
     pub languages: BTreeMap<String, Figures>,
     /// By kind of question.
@@ -41,6 +44,7 @@ impl Report {
         Self {
             skimmer: skimmer.to_owned(),
             all: Figures::of(&all),
+            intervals: Intervals::of(records.iter().map(about).zip(outcomes)),
             languages: group(&language),
             kinds: group(&|record, _| record.kind.clone()),
             calibration: calibration(&all),
@@ -60,6 +64,15 @@ impl Report {
         let recalls: Vec<String> =
             KEEP_RATES.iter().zip(all.recall_at).map(|(rate, recall)| format!("{recall:.3} at {:.0} %", rate * 100.0)).collect();
         let _ = writeln!(out, "  recall {}", recalls.join(", "));
+        let interval = |interval: Interval| interval.map_or_else(|| "-".to_owned(), |[from, to]| format!("{from:.3} to {to:.3}"));
+        let _ = writeln!(
+            out,
+            "  had other packages been drawn, of {} here, in 95 %: line F1 {}, recall {} at 20 %, absent AUC {}",
+            self.intervals.packages,
+            interval(self.intervals.f1),
+            interval(self.intervals.recall_at[1]),
+            interval(self.intervals.absent_auc)
+        );
         let _ = writeln!(
             out,
             "  absent AUC {}; says that nothing answers: to {} of the questions with an answer, {} of those without; that or that it is in doubt: {} and {}",
@@ -104,6 +117,11 @@ impl Report {
         }
         out
     }
+}
+
+/// What a question is about: its package, or else its text.
+fn about(record: &Record) -> (&str, &[String]) {
+    (&record.package, if record.package.is_empty() { &record.lines } else { &[] })
 }
 
 /// The answerable questions on which a skimmer's views are furthest above and below another one's, with what each shows and misses.

@@ -9,7 +9,7 @@
 //!
 //! A call that takes the place of no other, a map, counts as a cost. What an agent reads with tools of its own is not known here.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use chrono::{Days, Local, TimeZone};
@@ -110,28 +110,36 @@ fn day(time: u64) -> String {
 struct Sessions {
     /// By session and file: the lines that were shown or left out, with the tokens that were saved by leaving them out.
     known: HashMap<(String, PathBuf), HashMap<usize, f64>>,
+    /// Those that get whole texts in place of views.
+    observing: HashSet<String>,
     /// When a shell's last command was, and the number of its session.
     shell: (u64, usize),
 }
 
 impl Sessions {
     fn call(&mut self, call: &Call) -> Figures {
-        let again = self.again(call);
+        let session = self.session(call);
+        let again = self.again(&session, call);
         if call.observed {
-            let would_save = call.whole as isize - (again + call.returned) as isize;
-            return Figures { calls: 1, whole: call.whole, returned: call.whole, observed: 1, would_save, ..Figures::default() };
+            self.observing.insert(session.clone());
         }
-        Figures { calls: 1, whole: call.whole, again, returned: call.returned, ..Figures::default() }.with_net()
+        let is_view = !call.observed && call.parts.iter().any(|part| !part.left_out.is_empty()); // of a shell, where each command says for itself
+        if is_view || !self.observing.contains(&session) {
+            return Figures { calls: 1, whole: call.whole, again, returned: call.returned, ..Figures::default() }.with_net();
+        }
+        // Nothing was left out, and so nothing is saved or asked for again; what views would have done is counted apart.
+        let (returned, view) = if call.observed { (call.whole, call.returned) } else { (call.returned, call.whole) };
+        let would_save = call.whole as isize - (again + view) as isize;
+        Figures { calls: 1, whole: call.whole, returned, observed: usize::from(call.observed), would_save, ..Figures::default() }.with_net()
     }
 
     /// Tokens of the whole that cannot be saved: of a view, what the session has come across before; of an exact text, what was left out before.
     /// Then what is shown is paid for, and what is left out for the first time is saved.
-    fn again(&mut self, call: &Call) -> usize {
-        let session = self.session(call);
+    fn again(&mut self, session: &str, call: &Call) -> usize {
         let pruned = call.parts.iter().any(|part| !part.left_out.is_empty());
         let (mut lines, mut known_lines, mut left_out) = (0_usize, 0_usize, 0.0);
         for part in &call.parts {
-            let known = self.known.entry((session.clone(), part.of.clone())).or_default();
+            let known = self.known.entry((session.to_owned(), part.of.clone())).or_default();
             for line in part.shown.iter().flat_map(|(first, last)| *first..=*last) {
                 lines += 1;
                 if let Some(saved) = known.insert(line, 0.0) {
@@ -214,8 +222,14 @@ mod tests {
         assert_eq!(net(&[&shell(5_000_000, &view), &shell(5_100_000, &back)]), 700);
         assert_eq!(net(&[&shell(5_000_000, &view), &shell(9_000_000, &back)]), 900);
         let observed = Call { observed: true, ..view.clone() };
-        let total = stats(&[Entry::Call(observed)], None).total;
-        assert_eq!((total.net, total.would_save), (0, 900));
+        let observing = |calls: &[&Call]| {
+            let total = stats(&calls.iter().map(|call| Entry::Call((*call).clone())).collect::<Vec<_>>(), None).total;
+            (total.net, total.would_save)
+        };
+        assert_eq!(observing(&[&observed]), (0, 900));
+        assert_eq!(observing(&[&observed, &all]), (0, 0), "what a view had left out would have been read after all");
+        assert_eq!(observing(&[&observed, &back]), (0, 700));
+        assert_eq!(observing(&[&all, &observed]), (0, -100));
     }
 
     proptest! {

@@ -246,10 +246,11 @@ impl Material for Code<'_> {
                 leaves.map(|(_, named)| definition(named)).collect()
             }
             Structure::Markdown(markdown) => {
+                let name = |heading: &Heading| self.text[heading.lines.start].trim_matches(['#', ' ', '\t', '\r', '\n']);
                 let section = |heading: &Heading| Definition {
                     lines: self.own(&(heading.lines.start..heading.own_end)),
                     body: self.own(&(heading.lines.end..heading.own_end)),
-                    name: Some(self.text[heading.lines.start].trim_matches(['#', ' ', '\t', '\r', '\n']).to_owned()),
+                    name: Some(name(heading).to_owned()).filter(|name| !name.is_empty()),
                 };
                 markdown.headings().iter().map(section).filter(|section| !section.body.is_empty()).collect()
             }
@@ -294,5 +295,34 @@ mod tests {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let kept = Code::new("a.rs", &lines, 0).headers(&(0..lines.len()).map(|line| line as f32).collect::<Vec<_>>());
         assert!(kept[0] && kept[1] && kept.iter().filter(|kept| **kept).count() == LONGEST_OUTLINE);
+    }
+
+    #[test]
+    fn definitions_of_a_text_that_is_just_being_typed_are_in_it() {
+        let texts = [
+            (
+                "a.py",
+                "class A:\n    x = foo(1, \\\n        2)\n\n    @b\n    def f(self, \\\n          a):\n        return [\n            a]\n",
+            ),
+            ("a.rs", "mod m {\n    impl A {\n        fn f(\n            a: u8,\n        ) -> u8 {\n            a\n        }\n    }\n}\n"),
+            (
+                "a.ts",
+                "export class A {\n  f = (\n    a: number,\n  ) => {\n    go(a);\n  };\n}\nnamespace N {\n  type T = {\n    a: 1;\n  };\n}\n",
+            ),
+            ("a.cpp", "template <class T>\nstruct A {\n#ifdef X\n  int f(int a,\n        int b)\n  {\n    return a;\n  }\n#endif\n};\n"),
+            ("a.go", "type (\n\tA struct {\n\t\tb int\n\t}\n)\n\nfunc (a A) f(\n\tb int,\n) int {\n\treturn b\n}\n"),
+            ("a.rb", "module M\n  class A\n    def f(a,\n          b)\n      a\n    end\n  end\nend\n"),
+            ("a.md", "# A\n\ntext\n\n##\n\n- a\n  b\n\n```\n# no\n```\n"),
+        ];
+        for (name, text) in texts {
+            for (cut, end) in (0..=text.len()).flat_map(|cut| ["", "\n", "\n    ", " \\\n  "].map(|end| (cut, end))) {
+                let text = format!("{}{end}", &text[..cut]);
+                let lines: Vec<&str> = text.split_inclusive('\n').collect();
+                for Definition { lines: whole, body, name: called } in Code::new(name, &lines, 0).definitions() {
+                    let is_inside = whole.start < body.start && body.start <= body.end && body.end == whole.end && whole.end <= lines.len();
+                    assert!(is_inside && called.is_none_or(|called| !called.is_empty()), "{text:?}: {whole:?}, {body:?}");
+                }
+            }
+        }
     }
 }

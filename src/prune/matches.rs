@@ -3,6 +3,7 @@
 //! A gap inside a file says which lines and how many matches it holds; one over whole files names them with their counts.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::render::{DOUBT, LONGEST_LINE, MARKER, cut_line};
@@ -454,15 +455,17 @@ struct Place<'a> {
 
 /// Few files by themselves, more of them by their directories, to be searched one by one.
 fn places<'a>(files: &[&'a FileMatches]) -> Vec<Place<'a>> {
-    let mut places: Vec<Place<'a>> = Vec::new();
+    let (mut places, mut at): (Vec<Place<'a>>, HashMap<Cow<'a, str>, usize>) = Default::default();
     for file in files {
         let name = file.name();
         let directory = || name.rfind('/').map_or_else(|| name.clone(), |slash| Cow::Owned(name[..=slash].to_owned()));
         let name = if files.len() <= NAMED { name.clone() } else { directory() };
-        match places.iter_mut().find(|place| place.name == name) {
-            Some(place) => (place.matches, place.files) = (place.matches + file.matches, place.files + 1),
-            None => places.push(Place { name, matches: file.matches, files: 1 }),
-        }
+        let place = *at.entry(name).or_insert_with_key(|name| {
+            places.push(Place { name: name.clone(), matches: 0, files: 0 });
+            places.len() - 1
+        });
+        let place = &mut places[place];
+        (place.matches, place.files) = (place.matches + file.matches, place.files + 1);
     }
     places
 }

@@ -17,10 +17,12 @@ pub mod structure;
 mod wanted;
 
 use std::ops::Range;
+use std::panic::AssertUnwindSafe;
 
 use tokio_util::sync::CancellationToken;
 
 pub use self::question::FocusQuestion;
+use self::render::Status;
 use self::select::Cut;
 use self::structure::Header;
 use self::wanted::Wanted;
@@ -36,6 +38,8 @@ pub const WORTHWHILE: f64 = 0.8;
 const SHORT_DEFINITION: usize = 40;
 /// A name that the question spells out is shown wherever it stands, where it stands on so many lines at most, or on a hundredth of them.
 const RARE_NAME: usize = 8;
+/// How likely it is that a line with such a name is wanted: two of three are (`training/LOG.md`).
+const MENTIONED: f32 = 0.67;
 /// Lines with this share of the threshold's odds are likely enough where few reach it: of odds, and not of the probability, so that a service
 /// that moves all log-odds by the same number (`serve --http`) has the same lines picked.
 const LIKELY: f32 = 0.274;
@@ -175,7 +179,7 @@ pub trait Material: Sync {
 pub enum Decision {
     /// Everything: the text is small, or little would be saved.
     Whole,
-    /// Everything, because there are no scores.
+    /// Everything, because there are no scores, or something went wrong with them.
     Failed(SkimError),
     /// The lines that answer.
     Partial(View),
@@ -189,6 +193,16 @@ impl Decision {
         match self {
             Self::Partial(view) | Self::Unanswered(view) => view.kept.clone(),
             Self::Whole | Self::Failed(_) => vec![true; lines],
+        }
+    }
+
+    /// What is shown of a text of which not all is, and what its header says of that.
+    pub fn view(&self) -> (Option<&View>, Status<'_>) {
+        match self {
+            Self::Whole => (None, Status::Exact),
+            Self::Failed(error) => (None, Status::Failed(error)),
+            Self::Partial(view) => (Some(view), Status::Pruned { doubtful: view.doubtful }),
+            Self::Unanswered(view) => (Some(view), Status::Unanswered),
         }
     }
 }
@@ -209,7 +223,7 @@ pub struct View {
 /// Decides what to show of `material`.
 ///
 /// # Errors
-/// Only a cancelled call; any other failure of the skimmer is a [`Decision::Failed`].
+/// Only a cancelled call; any other failure is a [`Decision::Failed`].
 pub fn decide(
     material: &dyn Material,
     question: &FocusQuestion,
@@ -217,6 +231,40 @@ pub fn decide(
     limits: &Limits,
     cancel: &CancellationToken,
 ) -> Result<Decision> {
+    decide_by(material, question, || skim_safely(skimmer, material.lines(), question.as_str(), cancel), limits, cancel)
+}
+
+/// [`decide`] by scores from anywhere; they are asked for only where they matter.
+///
+/// # Errors
+/// As those of [`decide`].
+pub fn decide_by(
+    material: &dyn Material,
+    question: &FocusQuestion,
+    score: impl FnOnce() -> std::result::Result<LineScores, SkimError>,
+    limits: &Limits,
+    cancel: &CancellationToken,
+) -> Result<Decision> {
+    // Whatever goes wrong in here, the reader gets the text.
+    let decision = std::panic::catch_unwind(AssertUnwindSafe(|| choose(material, question, score, limits, cancel)));
+    match decision.unwrap_or(Err(SkimError::Panicked)) {
+        Err(SkimError::Cancelled) => Err(Error::Cancelled),
+        Err(error) => {
+            tracing::warn!(%error, "nothing was pruned");
+            Ok(Decision::Failed(error))
+        }
+        Ok(decision) => Ok(decision),
+    }
+}
+
+/// What to show where nothing goes wrong.
+fn choose(
+    material: &dyn Material,
+    question: &FocusQuestion,
+    score: impl FnOnce() -> std::result::Result<LineScores, SkimError>,
+    limits: &Limits,
+    cancel: &CancellationToken,
+) -> std::result::Result<Decision, SkimError> {
     let lines = material.lines();
     let everything = vec![true; lines.len()];
     let whole = material.cost(&everything, &[]);
@@ -230,33 +278,27 @@ pub fn decide(
     // A twentieth of the time of a short text goes into its syntax, on one core, so it is read beside the skimmer.
     let (scored, named) = std::thread::scope(|scope| {
         let named = scope.spawn(|| material.named(question));
-        (skim_safely(skimmer, lines, question.as_str(), cancel), named.join())
+        (score(), named.join())
     });
-    let named = named.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    let mut scores = match scored {
-        Ok(scores) => scores,
-        Err(SkimError::Cancelled) => return Err(Error::Cancelled),
-        Err(error) => {
-            tracing::warn!(%error, "skimmer failed");
-            return Ok(Decision::Failed(error));
-        }
-    };
+    let (mut scores, named) = (scored?, named.map_err(|_| SkimError::Panicked)?);
     scores.note = scores.note.into_iter().chain(not_there(&material.absent(question), lines.len())).reduce(|a, b| format!("{a} {b}"));
     let doubtful = named.is_empty() && scores.answer < scores.thresholds.doubt;
     let said = doubtful.then_some(render::DOUBT).into_iter().chain(scores.note.as_deref());
     let header = HEADER_TOKENS + said.map(|said| o200k(&shorten(said))).sum::<usize>();
     let worth = |kept: &[bool]| !whole_fits || material.cost(kept, &[]) as f64 <= whole as f64 * WORTHWHILE;
-    // Whoever names a definition wants to see it, whatever the skimmer says: the header for sure, the rest if it is short. And where a rare name
-    // stands, two lines of three are wanted (`training/LOG.md`).
+    // Whoever names a definition wants to see it, whatever the skimmer says: the header for sure, the rest if it is short.
     let shown =
         |definition: &Header| if definition.whole.len() <= SHORT_DEFINITION { definition.whole.clone() } else { definition.rows.clone() };
     let enough = scores.thresholds.keep(limits.keep);
-    question.mentioned_on(lines).into_iter().for_each(|line| scores.keep[line] = scores.keep[line].max(enough));
+    let mentioned = question.mentioned_on(lines);
+    mentioned.iter().for_each(|line| scores.keep[*line] = scores.keep[*line].max(enough).max(MENTIONED));
     named.iter().flat_map(shown).for_each(|line| scores.keep[line] = 1.0);
     let picked: Vec<bool> = scores.keep.iter().map(|score| *score >= enough).collect();
     material.wanted_with(question, &picked).into_iter().for_each(|line| scores.keep[line] = scores.keep[line].max(enough));
     if scores.answer < scores.thresholds.answer && named.is_empty() {
-        let kept = select::first_that_fit(material.outline(&scores), |kept| within(kept, &[], header));
+        let mut kept = material.outline(&scores);
+        mentioned.iter().for_each(|line| kept[*line] = true);
+        let kept = select::first_that_fit(kept, |kept| within(kept, &[], header));
         let view = View { kept, pointers: Vec::new(), doubtful: false, note: scores.note };
         return Ok(if worth(&view.kept) { Decision::Unanswered(view) } else { Decision::Whole });
     }
@@ -274,7 +316,7 @@ pub fn decide(
     let likely = if limits.keep == Keep::Strict { enough } else { likely_enough(enough) };
     let kept = select::select(&scores.keep, Cut { enough, likely }, &pickable, complete, |kept| view_fits(kept, &[]));
     if cancel.is_cancelled() {
-        return Err(Error::Cancelled);
+        return Err(SkimError::Cancelled);
     }
     let says_something = kept.contains(&true); // brackets alone are never picked
     if !says_something || !worth(&kept) {

@@ -335,7 +335,8 @@ fn collect_headers(node: Node<'_>, level: usize, depth: usize, found: &mut Vec<H
             // `) -> T {`: what stands before the brace is still the signature.
             row + usize::from(body.prev_sibling().is_some_and(|before| before.end_position().row == row))
         };
-        let inside = body.map_or(start + 1, ends_before);
+        // The body of a class that is just being typed may be nothing, behind all that there is.
+        let inside = body.map_or(start + 1, ends_before).min(rows(around).end);
         let name = name.filter(|name| name.start_position().row == name.end_position().row);
         let name = name.map(|name| (name.start_position().row, name.start_position().column..name.end_position().column));
         found.push(Header { rows: start..inside.max(start + 1), whole: rows(around), name, level });

@@ -68,7 +68,17 @@ pub struct Repository<'a> {
     exists: Mutex<HashMap<String, bool>>,
     manifests: Mutex<HashMap<String, Arc<Value>>>,
     all: OnceLock<Vec<String>>,
+    places: OnceLock<Places>,
     script_packages: OnceLock<HashMap<String, String>>,
+}
+
+/// Where files are in the list of all of them.
+#[derive(Default)]
+struct Places {
+    /// By their own names.
+    called: HashMap<String, Vec<usize>>,
+    /// By the names of the directories that they are in.
+    inside: HashMap<String, Vec<usize>>,
 }
 
 impl<'a> Repository<'a> {
@@ -83,6 +93,7 @@ impl<'a> Repository<'a> {
             exists: Mutex::default(),
             manifests: Mutex::default(),
             all: OnceLock::new(),
+            places: OnceLock::new(),
             script_packages: OnceLock::new(),
         }
     }
@@ -193,6 +204,27 @@ impl<'a> Repository<'a> {
         packages.get(name).map(String::as_str)
     }
 
+    /// All files with this name, in order.
+    pub fn files_called(&self, name: &str) -> impl Iterator<Item = &String> {
+        self.places().called.get(name).into_iter().flatten().map(|at| &self.all()[*at])
+    }
+
+    /// All files in directories with the name of this one, in order.
+    pub fn files_in_any(&self, directory: &str) -> impl Iterator<Item = &String> {
+        self.places().inside.get(last(directory)).into_iter().flatten().map(|at| &self.all()[*at])
+    }
+
+    fn places(&self) -> &Places {
+        self.places.get_or_init(|| {
+            let mut places = Places::default();
+            for (i, file) in self.all().iter().enumerate() {
+                places.called.entry(last(file).to_owned()).or_default().push(i);
+                places.inside.entry(last(directory(file)).to_owned()).or_default().push(i);
+            }
+            places
+        })
+    }
+
     /// All files in known languages, in order; .gitignore and its kin respected.
     pub fn all(&self) -> &[String] {
         self.all.get_or_init(|| {
@@ -246,6 +278,11 @@ pub fn holds_statements(kind: &str) -> bool {
 /// The directory of a path; empty at the top.
 pub fn directory(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// The last component of a path.
+pub fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// A directory and those above it, to the top.

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::imports::Import;
 use super::manifest;
-use super::repository::{Repository, directory, join, join_file, upwards};
+use super::repository::{Repository, directory, join, join_file, last, upwards};
 use crate::prune::language::Language;
 
 /// Directories that are often on the path of a language's imports, beside the top.
@@ -26,7 +26,7 @@ fn meant(path: &str, import: &Import, repository: &Repository<'_>) -> Vec<String
     let one = |file: Option<String>| file.into_iter().collect();
     match import {
         Import::Python { dots, module, name } => one(python(path, *dots, module, name.as_deref(), repository)),
-        Import::Module(name) => one(join(&own_module(path), name).and_then(|base| rust_module(&base, repository))),
+        Import::Module(name) => one(join(&own_module(path, repository), name).and_then(|base| rust_module(&base, repository))),
         Import::Use(used) => one(rust(path, used, repository)),
         Import::Named(name) => match Language::of(path) {
             Some(Language::Go) => go(path, name, repository),
@@ -118,11 +118,24 @@ fn script_file(base: String, repository: &Repository<'_>) -> Option<String> {
 }
 
 /// The directory of a Rust file's own submodules.
-fn own_module(path: &str) -> String {
-    match path.rsplit('/').next().unwrap_or_default() {
+fn own_module(path: &str, repository: &Repository<'_>) -> String {
+    match last(path) {
         "mod.rs" | "lib.rs" | "main.rs" => directory(path).to_owned(),
+        _ if is_own_crate(path, repository) => directory(path).to_owned(),
         name => join(directory(path), name.trim_end_matches(".rs")).unwrap_or_default(),
     }
+}
+
+/// Whether Cargo makes a crate of this file alone, by where it is.
+fn is_own_crate(path: &str, repository: &Repository<'_>) -> bool {
+    let at = directory(path);
+    let package = match (last(at), last(path)) {
+        (_, "build.rs") => at,
+        ("tests" | "benches" | "examples", _) => directory(at),
+        ("bin", _) if last(directory(at)) == "src" => directory(directory(at)),
+        _ => return false,
+    };
+    repository.is_file(&join_file(package, "Cargo.toml"))
 }
 
 fn rust_module(base: &str, repository: &Repository<'_>) -> Option<String> {
@@ -130,8 +143,9 @@ fn rust_module(base: &str, repository: &Repository<'_>) -> Option<String> {
 }
 
 fn rust(path: &str, used: &[String], repository: &Repository<'_>) -> Option<String> {
-    let own = own_module(path);
+    let own = own_module(path, repository);
     let (start, rest) = match used.first().map(String::as_str)? {
+        "crate" if is_own_crate(path, repository) => (own, &used[1..]),
         "crate" => {
             let is_root = |at: &&str| at.is_empty() || ["lib.rs", "main.rs"].iter().any(|file| repository.is_file(&format!("{at}/{file}")));
             let root = upwards(directory(path)).find(is_root)?;
@@ -160,20 +174,24 @@ fn go(path: &str, wanted: &str, repository: &Repository<'_>) -> Vec<String> {
     // The nearest go.mod above says what the imports of this module begin with.
     let Some(root) = upwards(directory(path)).find(|at| repository.is_file(&join_file(at, "go.mod"))) else { return Vec::new() };
     let module = repository.line_of(&join_file(root, "go.mod"), "module ").unwrap_or_default();
-    let Some(below) = wanted.strip_prefix(module.trim()).filter(|rest| rest.is_empty() || rest.starts_with('/')) else { return Vec::new() };
+    // `module "example.com/app" // Deprecated: …`
+    let module = module.split("//").next().unwrap_or_default().trim().trim_matches(['"', '`']);
+    let Some(below) = wanted.strip_prefix(module).filter(|rest| rest.is_empty() || rest.starts_with('/')) else { return Vec::new() };
     let Some(package) = join(root, below).filter(|_| !module.is_empty()) else { return Vec::new() };
     let in_package = |file: &&String| directory(file) == package && file.ends_with(".go") && !file.ends_with("_test.go");
-    repository.all().iter().filter(in_package).cloned().collect()
+    repository.files_in_any(&package).filter(in_package).cloned().collect()
 }
 
 fn java(name: &str, repository: &Repository<'_>) -> Vec<String> {
     if let Some(package) = name.strip_suffix("/*") {
         let in_package = |file: &&String| file.ends_with(".java") && is_below(directory(file), package);
-        return repository.all().iter().filter(in_package).cloned().collect();
+        return repository.files_in_any(package).filter(in_package).cloned().collect();
     }
     // A static import names a member of the class before it.
-    let class =
-        |name: &str| repository.all().iter().find(|file| file.strip_suffix(".java").is_some_and(|file| is_below(file, name))).cloned();
+    let class = |name: &str| {
+        let is_it = |file: &&String| file.strip_suffix(".java").is_some_and(|file| is_below(file, name));
+        repository.files_called(&format!("{}.java", last(name))).find(is_it).cloned()
+    };
     class(name).or_else(|| class(directory(name))).into_iter().collect()
 }
 

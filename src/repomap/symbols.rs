@@ -52,12 +52,18 @@ fn collect(source: &Source, parent: Node<'_>, levels: usize, out: &mut Vec<Symbo
             | "preproc_ifdef"
             | "preproc_if"
             | "ambient_declaration"
+            | "internal_module"
+            | "statement_block"
                 if levels > 0 =>
             {
                 collect(source, node, levels - 1, out);
             }
+            // TypeScript's `namespace N { … }`.
+            "expression_statement" if levels > 0 && node.named_child(0).is_some_and(|child| child.kind() == "internal_module") => {
+                collect(source, node, levels - 1, out);
+            }
             "mod_item" if node.child_by_field_name("body").is_none() => {}
-            kind if is_symbol(source.language, kind) && !is_forward(node) && !is_value(node) => add(source, node, out),
+            kind if is_symbol(source.language, kind) && !is_forward(node) && !is_value(node) => add(source, node, levels, out),
             _ => {}
         }
     }
@@ -122,16 +128,43 @@ fn is_value(node: Node<'_>) -> bool {
     node.kind() == "lexical_declaration" && !node.named_children(&mut cursor).any(function)
 }
 
-fn add(source: &Source, node: Node<'_>, out: &mut Vec<Symbol>) {
-    let body = node.child_by_field_name("body");
+/// Adds a symbol, its members, and then the types in it, which are symbols of their own.
+fn add(source: &Source, node: Node<'_>, levels: usize, out: &mut Vec<Symbol>) {
     out.push(Symbol { signature: signature(source, node), doc: doc(source, node), member: false });
-    let Some(body) = body.filter(|_| has_members(node.kind())) else { return };
+    let Some(body) = node.child_by_field_name("body") else { return };
+    if node.kind() == "mod_item" {
+        if levels > 0 && !is_of_tests(source, node) {
+            collect(source, body, levels - 1, out);
+        }
+        return;
+    }
+    if !has_members(node.kind()) {
+        return;
+    }
     let mut cursor = body.walk();
-    for child in body.named_children(&mut cursor) {
-        let child = if child.kind() == "decorated_definition" { child.child_by_field_name("definition").unwrap_or(child) } else { child };
-        if is_member(child.kind()) {
+    let children: Vec<Node<'_>> = body.named_children(&mut cursor).collect();
+    for child in &children {
+        let child = child.child_by_field_name("definition").filter(|_| child.kind() == "decorated_definition").unwrap_or(*child);
+        if is_member(child) {
             out.push(Symbol { signature: signature(source, child), doc: doc(source, child), member: true });
         }
+    }
+    for child in children.into_iter().filter(|child| levels > 0 && is_inner_type(source.language, child.kind())) {
+        add(source, child, levels - 1, out);
+    }
+}
+
+/// Whether a Rust module has tests, which offer nothing.
+fn is_of_tests(source: &Source, module: Node<'_>) -> bool {
+    module.child_by_field_name("name").is_some_and(|name| matches!(&source.text[name.byte_range()], "test" | "tests"))
+}
+
+/// Types that stand in other ones, or in modules, as they stand at the top elsewhere.
+fn is_inner_type(language: Language, kind: &str) -> bool {
+    match language {
+        Language::Ruby => matches!(kind, "class" | "module"),
+        Language::Java => is_symbol(language, kind),
+        _ => false,
     }
 }
 
@@ -143,20 +176,30 @@ fn has_members(kind: &str) -> bool {
         || matches!(kind, "impl_item" | "struct_specifier" | "enum_declaration" | "record_declaration" | "module")
 }
 
-fn is_member(kind: &str) -> bool {
-    matches!(
-        kind,
-        "function_definition"
-            | "function_item"
-            | "function_signature_item"
-            | "method_definition"
-            | "method_declaration"
-            | "constructor_declaration"
-            | "method_signature"
-            | "abstract_method_signature"
-            | "method"
-            | "singleton_method"
-    )
+fn is_member(node: Node<'_>) -> bool {
+    matches!(node.kind(), "field_declaration" | "declaration") && announces_function(node)
+        || matches!(
+            node.kind(),
+            "function_definition"
+                | "function_item"
+                | "function_signature_item"
+                | "method_definition"
+                | "method_declaration"
+                | "constructor_declaration"
+                | "method_signature"
+                | "abstract_method_signature"
+                | "method"
+                | "singleton_method"
+        )
+}
+
+/// Whether what C++ declares is a function, defined elsewhere: `const T *find(int) const;`.
+fn announces_function(declaration: Node<'_>) -> bool {
+    let mut declarator = declaration.child_by_field_name("declarator");
+    while let Some(outer) = declarator.filter(|node| matches!(node.kind(), "pointer_declarator" | "reference_declarator")) {
+        declarator = outer.child_by_field_name("declarator").or_else(|| outer.named_child(0));
+    }
+    declarator.is_some_and(|declarator| declarator.kind() == "function_declarator")
 }
 
 /// The text of a definition up to its body, on one line. Of a Python class only the name, as in the study.
@@ -184,7 +227,9 @@ fn signature(source: &Source, node: Node<'_>) -> String {
         }
         text.push_str(line);
     }
-    cut(text.trim_end_matches(['{', ':', ';', ' ', '=']).trim_end_matches("=>").trim_end())
+    let text = text.trim_end_matches(['{', ':', ';', ' ', '=']).trim_end_matches("=>").trim_end();
+    // In Ruby, a method that does nothing has no body that its end could stand behind.
+    cut(if source.language == Language::Ruby { text.trim_end_matches(" end") } else { text })
 }
 
 /// The text of a node up to `end`, its comments left out.

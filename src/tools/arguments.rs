@@ -8,7 +8,7 @@ pub fn lenient_text<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::
     Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.trim().is_empty()))
 }
 
-/// Reads a whole number that may have come as a string or with a fraction of zero: some agents write theirs so.
+/// Reads a whole number that may be blank where it is left out, and may have come as a string or with a fraction of zero: some agents write theirs so.
 pub fn lenient_number<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<usize>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "a whole number from 0 up is needed")]
@@ -23,6 +23,7 @@ pub fn lenient_number<'de, D: Deserializer<'de>>(deserializer: D) -> std::result
     match Deserialize::deserialize(deserializer)? {
         Number::Whole(number) => Ok(Some(number)),
         Number::Fraction(number) => whole(number).map(Some).ok_or_else(|| wrong(number.to_string())),
+        Number::Text(text) if text.trim().is_empty() => Ok(None),
         Number::Text(text) => text.trim().parse().ok().and_then(whole).map(Some).ok_or_else(|| wrong(crate::error::quote(&text))),
         Number::Nothing(()) => Ok(None),
     }

@@ -371,7 +371,8 @@ impl Sink for Matches<'_, '_> {
 struct Collector {
     room: usize,
     used: usize,
-    with_text: BTreeMap<PathBuf, FileMatches>,
+    /// Each with its characters.
+    with_text: BTreeMap<PathBuf, (usize, FileMatches)>,
     counted: BTreeMap<PathBuf, FileMatches>,
     limit: Option<PathBuf>,
 }
@@ -389,14 +390,15 @@ impl Collector {
             self.counted.insert(path, FileMatches { lines: Vec::new(), ..found });
             return;
         }
-        self.used += found.characters();
-        if let Some(before) = self.with_text.insert(path, found) {
-            self.used -= before.characters();
+        let characters = found.characters();
+        self.used += characters;
+        if let Some((before, _)) = self.with_text.insert(path, (characters, found)) {
+            self.used -= before;
         }
         // The last file is the one that fills the room, and perhaps more than that.
-        while let Some(last) = self.with_text.last_entry().filter(|last| self.used - last.get().characters() >= self.room) {
-            let (path, last) = last.remove_entry();
-            self.used -= last.characters();
+        while let Some(last) = self.with_text.last_entry().filter(|last| self.used - last.get().0 >= self.room) {
+            let (path, (characters, last)) = last.remove_entry();
+            self.used -= characters;
             self.limit = Some(path.clone());
             self.counted.insert(path, FileMatches { lines: Vec::new(), ..last });
         }
@@ -404,14 +406,15 @@ impl Collector {
 
     fn finish(mut self) -> Results {
         if let Some(mut last) = self.with_text.last_entry().filter(|_| self.used > self.room) {
-            let last = last.get_mut();
+            let (_, last) = last.get_mut();
             let mut surplus = self.used - self.room;
             while let Some(line) = last.lines.pop_if(|line| line.characters() <= surplus) {
                 surplus -= line.characters();
                 last.clipped |= !line.is_match;
             }
         }
-        Results::new(self.with_text.into_values().chain(self.counted.into_values()).collect())
+        let with_text = self.with_text.into_values().map(|(_, file)| file);
+        Results::new(with_text.chain(self.counted.into_values()).collect())
     }
 }
 

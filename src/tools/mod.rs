@@ -208,7 +208,10 @@ impl Session {
         let limits = &self.options.limits;
         let lines = excerpt.text.lines(0..excerpt.text.len());
         if lines.is_empty() {
-            return Ok(Output::new(format!("{name} is empty: it has no lines.\n")));
+            let said = format!("{name} is empty: it has no lines.");
+            // What a shell prints may be written to a file; an agent is never given nothing.
+            let shell = self.options.shell.then(|| Output { aside: Some(said.clone()), ..Output::new(String::new()) });
+            return Ok(shell.unwrap_or_else(|| Output::new(said + "\n")));
         }
         let decision = match question {
             Some(question) => {
@@ -222,12 +225,7 @@ impl Session {
             None => Decision::Whole,
         };
         let kept = decision.kept(lines.len());
-        let (view, status) = match &decision {
-            Decision::Whole => (None, Status::Exact),
-            Decision::Failed(error) => (None, Status::Failed(error)),
-            Decision::Partial(view) => (Some(view), Status::Pruned { doubtful: view.doubtful }),
-            Decision::Unanswered(view) => (Some(view), Status::Unanswered),
-        };
+        let (view, status) = decision.view();
         let page = Page {
             name,
             lines: &lines,
@@ -244,7 +242,7 @@ impl Session {
         let text = render::page(&page, &kept, status, limits.most);
         let exact = || {
             render::page(
-                &Page { note: None, question: None, longest: render::LONGEST_LINE, ..page },
+                &Page { pointers: &[], note: None, question: None, longest: render::LONGEST_LINE, ..page },
                 &vec![true; lines.len()],
                 Status::Exact,
                 limits.most,

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 
 use super::{Call, Output, Session};
-use crate::error::{Error, Result, one_line, quote};
+use crate::error::{Error, Result, one_line};
 use crate::prune::FocusQuestion;
 use crate::prune::render::ReadBack;
 use crate::skim::LONGEST_SKIMMED;
@@ -30,7 +30,8 @@ pub struct Request<R> {
 /// A question that cannot be one, before anything is read, or an input that fails.
 pub fn run<R: Read>(session: &Session, request: Request<R>, call: &Call<'_>) -> Result<Output> {
     let question = FocusQuestion::new(&request.focus)?;
-    let (bytes, dropped) = last_lines(request.input).map_err(|source| Error::Unreadable { path: quote(&request.name), source })?;
+    let (bytes, dropped) = last_lines(request.input)
+        .map_err(|error| Error::failed(format!("Standard input could not be read ({error}); pipe the text again.")))?;
     let text = decode_anything(bytes);
     let too_many = text.len().saturating_sub(LONGEST_SKIMMED);
     let total = Some(dropped + text.len());

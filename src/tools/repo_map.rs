@@ -10,6 +10,7 @@ use super::arguments::{lenient_list, lenient_number, lenient_text};
 use super::{Call, Output, Session, question};
 use crate::error::{Error, Result, counted, quote, shorten};
 use crate::prune::FocusQuestion;
+use crate::prune::language::Language;
 use crate::repomap::repository::{Repository, Skipped, join, source_files};
 use crate::repomap::{self, Closure, Entry, LEAST_TOKENS, Map, Options, TOKENS, control, task};
 use crate::skim::{SkimError, best_first, skim_safely};
@@ -146,7 +147,8 @@ fn start(session: &Session, request: &Request, call: &Call<'_>) -> Result<Start>
     for root in &roots {
         let found = workspace.locate(Some(root))?;
         match workspace.one_file(root, &found)? {
-            Some(file) => places.push(file),
+            Some(file) if Language::of(&file.path()).is_some() => places.push(file),
+            Some(_) => return Err(no_source(root)),
             None => places.extend(beneath(workspace, root, &found, call)?),
         }
     }
@@ -168,7 +170,7 @@ fn start(session: &Session, request: &Request, call: &Call<'_>) -> Result<Start>
     }
     if roots.is_empty() && text.is_none() {
         for (path, seen_whole) in session.files_read() {
-            let Some(place) = workspace.find(&path) else { continue };
+            let Some(place) = workspace.find(&path).filter(|place| Language::of(&place.path()).is_some()) else { continue };
             if seen_whole {
                 whole.push(place.clone());
             }
@@ -179,7 +181,7 @@ fn start(session: &Session, request: &Request, call: &Call<'_>) -> Result<Start>
         return Err(Error::bad_argument(match session.options.shared {
             true => "There is nothing to start from; give roots or a task.",
             false if session.options.shell => "There is nothing to start from; name files, or give a --task.",
-            false => "There is nothing to start from yet; give roots, or read some files first.",
+            false => "There is nothing to start from yet; give roots, or read some source files first.",
         }));
     };
     // A path with .. in it is that of another file of the same root.
@@ -200,7 +202,7 @@ fn start(session: &Session, request: &Request, call: &Call<'_>) -> Result<Start>
 fn beneath(workspace: &Workspace, name: &str, directories: &[Location], call: &Call<'_>) -> Result<Vec<Location>> {
     let found = source_files(workspace, directories, &call.cancel)?;
     match found.len() {
-        0 => Err(Error::bad_argument(format!("{} is no source file and has none in it; name files to start from.", quote(name)))),
+        0 => Err(no_source(name)),
         1..=MOST_ROOTS => Ok(found),
         many => Err(Error::bad_argument(format!(
             "{} has {many} source files, and a map starts from {MOST_ROOTS} at most; name files or smaller directories{}.",
@@ -208,6 +210,10 @@ fn beneath(workspace: &Workspace, name: &str, directories: &[Location], call: &C
             largest(directories, &found)
         ))),
     }
+}
+
+fn no_source(name: &str) -> Error {
+    Error::bad_argument(format!("{} is no source file and has none in it; name files to start from.", quote(name)))
 }
 
 /// `: "src/cli" (12), "src/prune" (9)`: which directories right below these have most of the files.

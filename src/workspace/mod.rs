@@ -343,12 +343,17 @@ fn in_several<S: AsRef<str>>(path: &str, places: impl Iterator<Item = S>) -> Err
     Error::bad_argument(format!("{} is in several roots; ask for {}.", quote(path), places.join(" or ")))
 }
 
+fn no_root(path: &Path, error: &io::Error) -> Error {
+    let path = quote(&path.display().to_string());
+    Error::bad_argument(format!("The root {path} cannot be opened ({error}); give --root an existing directory."))
+}
+
 impl Root {
     fn open(path: &Path) -> Result<Self> {
-        let unreadable = |source| Error::Unreadable { path: quote(&path.display().to_string()), source };
-        let path = path.canonicalize().map_err(unreadable)?;
-        let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(unreadable)?;
-        let identity = dir.try_clone().and_then(|dir| same_file::Handle::from_file(dir.into_std_file())).map_err(unreadable)?;
+        let no_root = |error| no_root(path, &error);
+        let path = path.canonicalize().map_err(no_root)?;
+        let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(no_root)?;
+        let identity = dir.try_clone().and_then(|dir| same_file::Handle::from_file(dir.into_std_file())).map_err(no_root)?;
         Ok(Self { path, dir, identity })
     }
 

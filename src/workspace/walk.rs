@@ -7,9 +7,10 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::OverrideBuilder;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
@@ -59,11 +60,13 @@ impl Workspace {
         }
         let overrides = overrides.build().map_err(|error| bad(&globs.join(", "), &error.to_string()))?;
         let (refused, around) = (Arc::clone(&unlisted), root.clone());
+        let excluded = Excludes::default();
         let is_wanted = move |entry: &DirEntry| {
-            if overrides.matched(entry.path(), is_directory(entry)).is_ignore() {
+            if overrides.matched(entry.path(), is_directory(entry)).is_ignore() || excluded.has(entry) {
                 return false;
             }
-            let is_harmful = is_directory(entry) && harmful_rules(&around, entry.path()).is_some();
+            let is_harmful =
+                is_directory(entry) && (harmful_rules(&around, entry.path()).is_some() || !excluded.note(&around, entry.path()));
             refused.fetch_add(usize::from(is_harmful), Ordering::Relaxed);
             !is_harmful
         };
@@ -114,6 +117,33 @@ impl Workspace {
             }
         }
         found
+    }
+}
+
+/// What repositories below the start exclude without its being committed, which the walker is not asked to look at: see [`plain_walker`].
+#[derive(Default)]
+struct Excludes(RwLock<Vec<Gitignore>>);
+
+impl Excludes {
+    /// Whether a file or directory is excluded.
+    fn has(&self, entry: &DirEntry) -> bool {
+        let excludes = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let matches =
+            |rules: &Gitignore| entry.path().starts_with(rules.path()) && rules.matched(entry.path(), is_directory(entry)).is_ignore();
+        excludes.iter().any(matches)
+    }
+
+    /// Notes what a directory excludes if it is the top of a repository; false if that is nothing to be read.
+    fn note(&self, root: &Path, directory: &Path) -> bool {
+        let repository = directory.join(".git").exists().then(|| exclude_of(root, directory)).flatten();
+        let Some(exclude) = repository.filter(|file| file.is_file()) else { return true };
+        if !is_harmless(root, &exclude) {
+            return false;
+        }
+        let mut rules = GitignoreBuilder::new(directory);
+        rules.add(exclude); // a rule that is none is passed over, as the walker does
+        self.0.write().unwrap_or_else(PoisonError::into_inner).extend(rules.build());
+        true
     }
 }
 

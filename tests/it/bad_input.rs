@@ -128,6 +128,8 @@ async fn quoted_numbers_nulls_and_blanks_are_taken_as_meant() {
     assert_eq!(client.text("read_file", arguments).await, "two\n");
     let arguments = json!({ "path": "text.txt", "start_line": "2", "end_line": null, "context_focus_question": null });
     assert_eq!(client.text("read_file", arguments).await, "two\n");
+    let arguments = json!({ "path": "folder/deep.rs", "start_line": "", "end_line": " ", "line_numbers": "" });
+    assert_eq!(client.text("read_file", arguments).await, client.text("read_file", json!({ "path": "folder/deep.rs" })).await);
     let arguments = json!({ "pattern": "two", "path": "", "glob": "", "context": null, "context_focus_question": " " });
     assert_eq!(client.text("grep", arguments).await, "text.txt\n2:two\n");
     let arguments = json!({ "pattern": "TWO", "ignore_case": "True", "literal": "", "files_only": null });
@@ -173,7 +175,14 @@ fn commands_fail_with_the_same_sentences_and_status_2() {
     assert_eq!((printed.status, printed.stdout.as_str()), (2, ""));
     assert!(printed.stderr.starts_with("codeskim: There is no file \"missing.txt\""), "{}", printed.stderr);
     assert_eq!(codeskim(directory.path(), &["grep", "a(b"]).status, 2);
-    assert_eq!(codeskim(directory.path(), &["--root", "nowhere", "read", "x"]).status, 2);
+    let printed = codeskim(directory.path(), &["--root", "nowhere", "read", "x"]);
+    assert!(printed.status == 2 && printed.stderr.ends_with("; give --root an existing directory.\n"), "{printed:?}");
+    let printed = codeskim(directory.path(), &["map", "text.txt"]);
+    assert!(printed.status == 2 && printed.stderr.contains("\"text.txt\" is no source file and has none in it"), "{printed:?}");
+    std::fs::write(directory.path().join("empty.txt"), "").expect("written");
+    let printed = codeskim(directory.path(), &["read", "empty.txt"]);
+    assert_eq!((printed.status, printed.stdout.as_str()), (0, ""), "what is printed is the text");
+    assert!(printed.stderr.contains("empty.txt is empty: it has no lines."), "{printed:?}");
     assert_eq!(codeskim(Path::new("/"), &["--root", "folder"]).status, 2);
 }
 

@@ -268,3 +268,21 @@ fn context_never_hides_its_match() {
     let header = printed.stdout.lines().next().expect("a header");
     assert_eq!(header, "\"needle\": 1 of 1 match, in 1 of 1 file. Not all of the context fits; ask for less of it.");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_search_leaves_standard_input_to_the_next_command() {
+    let script =
+        format!("while read word; do '{BINARY}' grep -l \"$word\" src/hub.rs src/error.rs; '{BINARY}' grep -l \"$word\" -g hub.rs; done");
+    let mut child = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(REPOSITORY)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    std::io::Write::write_all(&mut child.stdin.take().expect("piped"), b"endpoint\ncache\n").expect("written");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).matches("src/hub.rs").count(), 4, "{output:?}");
+}

@@ -198,7 +198,7 @@ async fn without_roots_the_files_read_so_far_are_the_roots() {
     let nothing = client.call("repo_map", json!({})).await;
     assert_eq!(
         (nothing.text.as_str(), nothing.is_error),
-        ("There is nothing to start from yet; give roots, or read some files first.", true)
+        ("There is nothing to start from yet; give roots, or read some source files first.", true)
     );
     client.text("read_file", json!({ "path": "src/pkg/util/text.py" })).await;
     client.text("head", json!({ "path": "src/pkg/late.py", "lines": 1 })).await;
@@ -368,7 +368,7 @@ fn aliases_and_packages_of_a_javascript_workspace_are_followed() {
 
 #[test]
 fn every_language_has_its_imports_and_symbols() {
-    let projects: [(&str, &str, Files); 8] = [
+    let projects: [(&str, &str, Files); 10] = [
         (
             "TypeScript",
             "src/app.ts",
@@ -410,10 +410,20 @@ fn every_language_has_its_imports_and_symbols() {
             ],
         ),
         (
+            "A test in Rust",
+            "tests/all.rs",
+            &[
+                ("Cargo.toml", "[package]\nname = \"kept\"\n"),
+                ("src/lib.rs", ""),
+                ("tests/all.rs", "mod common;\nuse crate::common::Place;\nmod tests {\n    fn hidden() {}\n}\n"),
+                ("tests/common/mod.rs", "pub struct Place;\n"),
+            ],
+        ),
+        (
             "Go",
             "cmd/main.go",
             &[
-                ("go.mod", "module example.com/app\n\ngo 1.22\n"),
+                ("go.mod", "module \"example.com/app\" // Deprecated: use another.\n\ngo 1.22\n"),
                 (
                     "cmd/main.go",
                     "package main\n\nimport (\n\t\"fmt\"\n\tc \"example.com/app/cache\"\n)\n\nfunc main() { fmt.Println(c.New()) }\n",
@@ -437,7 +447,10 @@ fn every_language_has_its_imports_and_symbols() {
                     "app/src/main/java/com/acme/cache/Cache.java",
                     "package com.acme.cache;\npublic interface Cache<K> {\n  K get(String name);\n}\n",
                 ),
-                ("app/src/main/java/com/acme/cache/Keys.java", "package com.acme.cache;\nfinal class Keys { static final int KEY = 1; }\n"),
+                (
+                    "app/src/main/java/com/acme/cache/Keys.java",
+                    "package com.acme.cache;\nfinal class Keys {\n  static final int KEY = 1;\n  static class Order {\n    int next() { return 1; }\n  }\n}\n",
+                ),
             ],
         ),
         (
@@ -461,12 +474,20 @@ fn every_language_has_its_imports_and_symbols() {
                 ("src/app.cpp", "#include \"app/cache.hpp\"\nnamespace app {\nint run() { return 0; }\n}\n"),
                 (
                     "include/app/cache.hpp",
-                    "#pragma once\nnamespace app {\n/// Keeps things.\ntemplate <typename K>\nclass Cache {\n public:\n  int get(K key) const { return 0; }\n};\n}\n",
+                    "#pragma once\nnamespace app {\n/// Keeps things.\ntemplate <typename K>\nclass Cache {\n public:\n  explicit Cache(int size);\n  int get(K key) const { return 0; }\n  const K *find(K key);\n private:\n  int size_;\n};\n}\n",
                 ),
             ],
         ),
         (
-            "PHP and Ruby",
+            "Ruby",
+            "lib/keep.rb",
+            &[
+                ("lib/keep.rb", "require_relative 'keep/cache'\nmodule Keep\n  # Runs it.\n  def self.run(n = 1)\n  end\nend\n"),
+                ("lib/keep/cache.rb", "module Keep\n  # Keeps things.\n  class Cache\n    def get(key)\n    end\n  end\nend\n"),
+            ],
+        ),
+        (
+            "PHP",
             "index.php",
             &[
                 ("index.php", "<?php\nrequire_once __DIR__ . '/lib/cache.php';\nfunction run(int $n = 1): void {}\n"),

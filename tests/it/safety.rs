@@ -195,6 +195,14 @@ fn ignored_and_hidden_files_are_not_searched() {
     assert_eq!(codeskim(root.path(), &["grep", "needle", "-g", "!seen.txt"]).status, 1);
     assert_eq!(codeskim(root.path(), &["grep", "needle", "ignored.txt"]).stdout, "ignored.txt\n1:needle\n");
     assert_eq!(codeskim(root.path(), &["read", ".hidden"]).stdout, "needle\n");
+    let above = codeskim(root.path().parent().expect("a parent"), &["grep", "needle", &root.path().display().to_string()]).stdout;
+    assert!(above.ends_with("/seen.txt\n1:needle\n") && above.lines().count() == 2, "{above}");
+    let nested = root.path().join("nested");
+    std::fs::create_dir_all(nested.join(".git/info")).expect("created");
+    std::fs::write(nested.join(".git/info/exclude"), "/own.txt\n").expect("written");
+    ["nested/own.txt", "nested/seen.txt"].into_iter().for_each(write);
+    let found = codeskim(root.path(), &["grep", "needle"]).stdout;
+    assert_eq!(found, "nested/seen.txt\n1:needle\n\nseen.txt\n1:needle\n", "each repository excludes for itself");
     let worktree = tempfile::tempdir().expect("a directory");
     let own = root.path().join(".git/worktrees/w");
     std::fs::create_dir_all(&own).expect("created");

@@ -104,7 +104,7 @@ fn json<T: serde::de::DeserializeOwned>(directory: &Path, file: &Path) -> crate:
 pub fn configurations(directory: &Path) -> crate::error::Result<(Config, backbone::Config)> {
     let config: Config = json(directory, &directory.join("config.json"))?;
     let named = PathBuf::from(&config.backbone_model_name_or_path);
-    let places = [directory.join("backbone"), named.clone(), directory.join(&named)].map(|place| place.join("config.json"));
+    let places = [directory.join("backbone"), directory.join(&named)].map(|place| place.join("config.json"));
     let backbone = match places.iter().find(|place| place.is_file()) {
         Some(place) => json(directory, place)?,
         None if config.backbone_model_name_or_path.ends_with("Qwen3-Reranker-0.6B") => backbone::Config::RERANKER_0_6B,

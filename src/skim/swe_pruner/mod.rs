@@ -28,7 +28,7 @@ use crate::error::Result;
 
 /// Tokens that neighbouring chunks share unless a request says otherwise.
 pub const OVERLAP: usize = 50;
-/// Chunks of a text, at most: each takes seconds on a CPU.
+/// Chunks of a text, at most: each takes seconds on a GPU, and a minute or more on a CPU.
 const MOST_CHUNKS: usize = 64;
 /// The published threshold for lines, with one on either side; its relevance score was not made to tell whether anything answers.
 pub const THRESHOLDS: Thresholds = Thresholds { strict: 0.7, balanced: 0.5, generous: 0.3, answer: 0.0, doubt: 0.0 };

@@ -29,6 +29,7 @@ impl Server {
         let began = Instant::now();
         let mut child = Command::new(env!("CARGO_BIN_EXE_codeskim"))
             .current_dir(directory)
+            .env("CODESKIM_LEDGER", std::env::temp_dir().join("codeskim-bench-ledger.jsonl")) // as anyone has one
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

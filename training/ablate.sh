@@ -8,7 +8,7 @@ work=$(cd "$1" && pwd)
 minutes=${2:-6}
 run() {
     echo "== $1 $2"
-    "$work/venv/bin/python3" "$here/train.py" "$work" "$1" --minutes "$minutes" --report "$minutes" --name "ablation-$1-$2" "${@:3}" | tail -n 3
+    "$work/venv/bin/python3" "$here/train.py" "$work" "$1" --minutes "$minutes" --report "$minutes" --name "ablation-$minutes-$1-$2" "${@:3}" | tail -n 3
 }
 student() { run student "$@"; }
 student all

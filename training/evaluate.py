@@ -12,13 +12,15 @@ from model import surroundings
 from text import found, lexical
 
 KEEP_RATES = (0.1, 0.2, 0.3, 0.4)
-WINDOW, OVERLAP = 448, 64  # as in src/skim/embedded/mod.rs
+WINDOW, ALONE, OVERLAP = 448, 560, 64  # as in src/skim/embedded/mod.rs
 
 
 def windows(n):
+    if n <= ALONE:
+        return [(0, n)]
     out, start = [], 0
     while True:
-        out.append((start, min(start + WINDOW, n)))
+        out.append((start, start + WINDOW))
         if start + WINDOW >= n:
             return out
         start = min(start + WINDOW - OVERLAP, n - WINDOW)

@@ -5,7 +5,7 @@
 windows.jsonl      the labelled windows
 natural.jsonl      their questions in the plain words that programmers type; the style, drawn by lot, does not tell whether there is an answer
 fresh.jsonl        questions asked of whole files of packages that are nowhere else in training or validation, in plain words, by people who knew
-                   nothing of the skimmer; a quarter has no answer. For measuring only: nothing is ever chosen on it
+                   nothing of the skimmer; a quarter has no answer. For measuring only: no weights or thresholds are chosen on it
 close.jsonl        windows of packages that are nowhere else either, each with seven questions whose kind and form were drawn by lot before it was read: three of
                    them have no answer, and nearly do. For measuring only, too
 parts.jsonl        questions about one part of a file in plain words, asked of another part of it; two people judged each, and where they did not agree
@@ -17,6 +17,8 @@ whole.jsonl        whole files, each with twelve questions in forms drawn by lot
 comments.jsonl     300 doc comments cut out of files, asking for the block they described; headers that enclose it do not count
 comments-by-language.jsonl   up to 60 others of each language, as the first have 11 of C++ and 110 of Python
 names.jsonl        the blocks of doc comments asked for by the function's name, with four openings in turn
+documents.jsonl    READMEs, guides, design notes and lists of changes, most of them with long lines
+outputs.jsonl      what compilers, test runners, package managers and servers printed
 elsewhere.jsonl    each window's answerable questions, and as many that a window of another package answers. The labelled questions without an
                    answer are known by their words alone, without any code (AUC 0.93); these are in the style of the others.
 NAME-words.jsonl   those of windows, natural, fresh, close, parts, search, whole and elsewhere with what the tools ask for after a question: words that its code may
@@ -40,11 +42,11 @@ OPENINGS = ("What does {} do?", "How does {} work?", "Where is {}?", "Explain {}
 SHORTEST, LONGEST = 100, 4000  # lines of a file
 
 
-def labelled(files, cache):
-    """(row, its lines, index of each line's number, lines of its whole file or none) of packages that are not trained on."""
-    for row in (row for path in files for row in map(json.loads, path.open()) if row["package"] in VALIDATION | MEASURED):
+def labelled(files, cache, packages):
+    """(row, its lines, index of each line's number, lines of its whole file or none) of some packages; of all if there are none."""
+    for row in (row for path in files for row in map(json.loads, path.open()) if not packages or row["package"] in packages):
         try:
-            root = package_dir(cache, row["registry"], row["package"], row["version"])
+            root = None if "text" in row else package_dir(cache, row["registry"], row["package"], row["version"])
             lines = window_lines(row, root)
             text = read_checked(root / row["path"], row["sha256"]) if "path" in row else []
         except (RuntimeError, OSError, StopIteration) as error:
@@ -108,7 +110,7 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     sets = collections.defaultdict(list)
     with (out / "whole-files.jsonl").open("w") as whole:
-        for row, lines, index, text in labelled(LABELS, cache):
+        for row, lines, index, text in labelled(LABELS, cache, VALIDATION | MEASURED):
             add_window(sets, "windows", row, lines, index)
             add_window(sets, "natural", row, lines, index, "natural")
             if SHORTEST <= len(text) <= LONGEST:
@@ -116,7 +118,10 @@ def main():
                     if question["keep"]:
                         whole.write(json.dumps(record(row, question, text, [n - 1 for n in numbers(question["keep"])])) + "\n")
     for name in ("fresh", "close", "parts", "search", "whole"):
-        for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache):
+        for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache, VALIDATION | MEASURED):
+            add_window(sets, name, row, lines, index)
+    for name in ("documents", "outputs"):  # whose packages' code may be trained on
+        for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache, None):
             add_window(sets, name, row, lines, index)
     for name, records in sets.items():
         (out / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))

@@ -66,9 +66,11 @@ WARM_UP = 100          # steps
 LONGEST_STEP = 5.0     # seconds counted at most for one step: a paused process does not use up its minutes
 HARD = 0.5             # weight of the labels where there is a teacher
 PER_DRAW = 64          # lines: a text of --lot is listed 1 + lines // PER_DRAW times among those that are drawn from, as long ones have more to learn from
+PRINTED = 3            # times that what a program printed is listed among --prose, as there are fewer of these than documents
 LEAST_TAUGHT = 0.3     # share of labelled windows that the teacher is asked about at the end; all at the start, as it costs more than the student
 LIKENESS = 0.5         # weight at the start of being like the teacher before the transformer over lines
 MATRIX = re.compile(r"^(blocks\..*\.(qkv|out|cross_q|cross_kv|cross_out|up|down)|reader\.(q|kv|found))\.weight$")  # those for Muon, which learns more from a step
+CODE_TOKENS = 24       # subtokens read of a line of code: hardly any has more, and all of a window are padded to the longest
 RAMP = 0.1             # share of the time over which what is the teacher's begins to learn
 
 
@@ -159,6 +161,7 @@ def main():
     worded = [document for document in labelled + lots if document.worded.questions]
     mined = load_mined(args.work / "mined.jsonl", vocabulary, FILES[args.stage]) if mined_share else []
     labelled_packages, mined_packages = by_package(labelled + near + lots + prose), by_package(mined)
+    prose_draws = [document for document in prose for _ in range(PRINTED if document.lang == "log" else 1)]
     lot_draws = [document for document in lots for _ in range(1 + len(document.tokens) // PER_DRAW)]
     count = lambda documents: f"{len(documents)} with {sum(len(d.questions) for d in documents)} questions"
     print(f"labelled windows: {count(labelled)}; mined files: {count(mined)}; {device}", flush=True)
@@ -200,7 +203,8 @@ def main():
     optimizers = [torch.optim.AdamW([group for group in groups if group["params"]], lr=args.rate, betas=(0.9, 0.98), fused=True)]
     if matrices:
         optimizers.append(torch.optim.Muon([{"params": matrices, "base": args.rate}], weight_decay=0.03, adjust_lr_fn="match_rms_adamw"))
-    state, average = {"step": 0, "spent": 0.0, "log": []}, None
+    asked = {name: str(value) for name, value in vars(args).items() if name not in ("work", "minutes", "report")}
+    state, average = {"step": 0, "spent": 0.0, "log": [], "asked": asked}, None
     checkpoint = args.work / f"{args.name or args.stage}.pt"
     if checkpoint.exists():
         saved = torch.load(checkpoint, map_location=device, weights_only=False)
@@ -208,10 +212,12 @@ def main():
         for optimizer, its in zip(optimizers, saved["optimizers"], strict=True):
             optimizer.load_state_dict(its)
         state, average = saved["state"], saved["average"]
+        if state.get("asked", asked) != asked:
+            raise SystemExit(f"{checkpoint} was made with other options ({state['asked']}); give another --name, or remove it")
         print(f"resumed at step {state['step']}, {state['spent'] / 60:.1f} minutes", flush=True)
     average = average or {n: p.clone() for n, p in model.state_dict().items()}
     rng = random.Random(1000 + state["step"])
-    random.seed(1000 + state["step"]), np.random.seed(1000 + state["step"])
+    random.seed(1000 + state["step"]), np.random.seed(1000 + state["step"]), torch.manual_seed(1000 + state["step"])
 
     def report(running):
         shadow = copy.deepcopy(model)
@@ -244,10 +250,12 @@ def main():
             elif is_log:
                 document, questions, label, start, end = log_sample(vocabulary, rng)
             else:
-                windows = (prose if rng.random() < args.prose else near if rng.random() < args.near else worded if rng.random() < args.worded else lot_draws if rng.random() < args.lot
+                windows = (prose_draws if rng.random() < args.prose else near if rng.random() < args.near else worded if rng.random() < args.worded else lot_draws if rng.random() < args.lot
                            else first if rng.random() < args.first * progress else labelled)
                 document, questions, label, start, end = labelled_sample(windows, labelled_packages, rng)
             inputs = tensors(document, questions, vocabulary, start, end)
+            if getattr(document, "apart", None) != "prose":
+                inputs[0] = inputs[0][:, :CODE_TOKENS]
             if args.renamed:
                 inputs[:2] = renamed(*inputs[:2], args.renamed, vocabulary.size)
             inputs = [x.to(device) for x in inputs]

@@ -259,8 +259,9 @@ impl Material for Code<'_> {
     }
 
     /// The headers, and the likeliest lines all the same: a wrong "none" would cost another call.
-    fn outline(&self, scores: &LineScores) -> Vec<bool> {
+    fn outline(&self, scores: &LineScores, mentioned: &[usize]) -> Vec<bool> {
         let mut kept = self.headers(&scores.keep);
+        mentioned.iter().for_each(|line| kept[*line] = true);
         let likely = (0..kept.len()).filter(|line| self.can_pick(*line) && scores.keep[*line] >= scores.thresholds.generous);
         best_first(&scores.keep, likely).into_iter().take(LIKELIEST).for_each(|line| kept[line] = true);
         kept

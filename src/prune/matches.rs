@@ -302,10 +302,11 @@ impl Material for Rows<'_> {
     }
 
     /// The likeliest matches: a wrong "none" would cost another call.
-    fn outline(&self, scores: &LineScores) -> Vec<bool> {
+    fn outline(&self, scores: &LineScores, mentioned: &[usize]) -> Vec<bool> {
         let best = best_first(&scores.keep, (0..self.lines.len()).filter(|line| self.can_pick(*line)));
         let mut kept = vec![false; self.lines.len()];
-        best.into_iter().take(LIKELIEST).for_each(|line| kept[line] = true);
+        let mentioned = mentioned.iter().copied().filter(|line| self.can_pick(*line));
+        best.into_iter().take(LIKELIEST).chain(mentioned).for_each(|line| kept[line] = true);
         self.complete(&mut kept);
         kept
     }

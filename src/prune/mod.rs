@@ -162,8 +162,8 @@ pub trait Material: Sync {
     fn absent<'a>(&self, _question: &'a FocusQuestion) -> Vec<&'a str> {
         Vec::new()
     }
-    /// What to show when nothing answers.
-    fn outline(&self, scores: &LineScores) -> Vec<bool>;
+    /// What to show when nothing answers, the lines among it on which a rare name of the question stands.
+    fn outline(&self, scores: &LineScores, mentioned: &[usize]) -> Vec<bool>;
     /// Whether a line may be picked for its own score.
     fn can_pick(&self, line: usize) -> bool;
     /// The view without its header: kept lines, and gaps for the rest.
@@ -296,9 +296,7 @@ fn choose(
     let picked: Vec<bool> = scores.keep.iter().map(|score| *score >= enough).collect();
     material.wanted_with(question, &picked).into_iter().for_each(|line| scores.keep[line] = scores.keep[line].max(enough));
     if scores.answer < scores.thresholds.answer && named.is_empty() {
-        let mut kept = material.outline(&scores);
-        mentioned.iter().for_each(|line| kept[*line] = true);
-        let kept = select::first_that_fit(kept, |kept| within(kept, &[], header));
+        let kept = select::first_that_fit(material.outline(&scores, &mentioned), |kept| within(kept, &[], header));
         let view = View { kept, pointers: Vec::new(), doubtful: false, note: scores.note };
         return Ok(if worth(&view.kept) { Decision::Unanswered(view) } else { Decision::Whole });
     }

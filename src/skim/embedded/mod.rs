@@ -39,6 +39,8 @@ const VOCABULARY: &str = include_str!("../../../models/embedded/vocab.txt");
 
 /// Lines the model reads at once, little more than it was trained on: 800 lines make two windows for two cores.
 pub const WINDOW: usize = 448;
+/// A text of so many lines is one window: two would read most of them twice.
+const ALONE: usize = 560;
 /// Lines a window shares with the one before it, at least; the later one's scores hold from half of them on, far from both windows' edges.
 const OVERLAP: usize = 64;
 
@@ -203,11 +205,14 @@ pub fn vocabulary() -> &'static Vocabulary {
     VOCABULARY_OF_WEIGHTS.get_or_init(|| Vocabulary::new(VOCABULARY))
 }
 
-/// Windows that cover `0..n`, each [`WINDOW`] long or as long as the text, neighbours sharing at least [`OVERLAP`] lines.
+/// Windows that cover `0..n`: one of at most [`ALONE`], or several of [`WINDOW`], neighbours sharing at least [`OVERLAP`] lines.
 fn windows(n: usize) -> Vec<std::ops::Range<usize>> {
-    let last = n.saturating_sub(WINDOW);
+    if n <= ALONE {
+        return Vec::from_iter((n > 0).then_some(0..n));
+    }
+    let last = n - WINDOW;
     let starts = (0..last).step_by(WINDOW - OVERLAP).chain([last]);
-    starts.map(|start| start..(start + WINDOW).min(n)).filter(|window| !window.is_empty()).collect()
+    starts.map(|start| start..start + WINDOW).collect()
 }
 
 #[cfg(test)]
@@ -230,10 +235,11 @@ mod tests {
 
     #[test]
     fn windows_cover_every_line_and_overlap() {
-        for n in [0, 1, 447, 448, 449, 700, 10_000] {
+        for n in [0, 1, 448, ALONE, ALONE + 1, 700, 10_000] {
             let windows = windows(n);
             assert_eq!(windows.first().map_or(0, |w| w.start), 0);
             assert_eq!(windows.last().map_or(0, |w| w.end), n);
+            assert!(windows.len() <= 1 || windows.iter().all(|w| w.len() == WINDOW) && n != ALONE, "{n}: {windows:?}");
             for pair in windows.windows(2) {
                 assert!(pair[0].end >= pair[1].start + OVERLAP && pair[1].start > pair[0].start, "{n}: {pair:?}");
             }

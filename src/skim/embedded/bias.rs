@@ -7,7 +7,7 @@ use std::ops::Range;
 use candle_core::{Device, Result, Tensor};
 use candle_nn::VarBuilder;
 
-use super::WINDOW;
+use super::ALONE;
 
 const DISTANCE_BUCKETS: usize = 32; // each way
 /// What line j can be to line i: itself, the line that encloses it, one further out, one beside it in the same block, one that it encloses,
@@ -18,7 +18,7 @@ const DEEPEST: usize = 12;
 
 /// The learnt weights, a row for each attention head.
 pub struct Bias {
-    /// For the distances `1 - WINDOW..WINDOW`.
+    /// For the distances `1 - ALONE..ALONE`.
     distance: Vec<Vec<f32>>,
     /// The last is that of unrelated lines, 0.
     relation: Vec<[f32; RELATIONS + 1]>,
@@ -79,8 +79,8 @@ impl Bias {
         let most = DISTANCE_BUCKETS as f32;
         let bucket = |apart: usize| ((1.0 + apart as f32).log2() * 4.0 + 0.5).floor().min(most) as usize;
         let spread = |head: Vec<f32>| {
-            let before = (1..WINDOW).rev().map(|apart| head[DISTANCE_BUCKETS - bucket(apart)]);
-            before.chain((0..WINDOW).map(|apart| head[DISTANCE_BUCKETS + bucket(apart)])).collect()
+            let before = (1..ALONE).rev().map(|apart| head[DISTANCE_BUCKETS - bucket(apart)]);
+            before.chain((0..ALONE).map(|apart| head[DISTANCE_BUCKETS + bucket(apart)])).collect()
         };
         let relation = |head: Vec<f32>| std::array::from_fn(|i| head.get(i).copied().unwrap_or(0.0));
         Ok(Self {
@@ -97,7 +97,7 @@ impl Bias {
         let mut out = Vec::with_capacity(self.shared.len() * rows.len() * n);
         for ((distance, relation), weight) in self.distance.iter().zip(&self.relation).zip(&self.shared) {
             for (i, shared) in rows.clone().zip(&shared) {
-                let (distance, relations) = (&distance[WINDOW - 1 - i..][..n], &neighbours.relations[i * n..][..n]);
+                let (distance, relations) = (&distance[ALONE - 1 - i..][..n], &neighbours.relations[i * n..][..n]);
                 out.extend(distance.iter().zip(relations).zip(shared).map(|((d, r), s)| d + relation[usize::from(*r)] + weight * s));
             }
         }

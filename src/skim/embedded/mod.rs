@@ -38,9 +38,9 @@ const CONFIG: &str = include_str!("../../../models/embedded/config.json");
 const VOCABULARY: &str = include_str!("../../../models/embedded/vocab.txt");
 
 /// Lines the model reads at once, little more than it was trained on: 800 lines make two windows for two cores.
-pub const WINDOW: usize = 448;
+const WINDOW: usize = 448;
 /// A text of so many lines is one window: two would read most of them twice.
-const ALONE: usize = 560;
+pub const ALONE: usize = 560;
 /// Lines a window shares with the one before it, at least; the later one's scores hold from half of them on, far from both windows' edges.
 const OVERLAP: usize = 64;
 
@@ -231,6 +231,14 @@ mod tests {
             matrices += 1;
         }
         assert!(matrices > 0);
+    }
+
+    #[test]
+    fn the_longest_windows_are_read() {
+        for n in [ALONE, ALONE + 1] {
+            let scores = Embedded::default().skim(&vec!["let a = b();\n"; n], "What is called?", &CancellationToken::new());
+            assert_eq!(scores.expect("scores").keep.len(), n);
+        }
     }
 
     #[test]

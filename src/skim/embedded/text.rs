@@ -72,8 +72,9 @@ impl Vocabulary {
         }
         if ids.len() > QUESTION_TOKENS {
             ids.retain(|id| !self.stop.contains(id));
-            let surplus = ids.len().saturating_sub(QUESTION_TOKENS);
-            ids.drain(QUESTION_TOKENS / 2..QUESTION_TOKENS / 2 + surplus);
+            if let Some(surplus) = ids.len().checked_sub(QUESTION_TOKENS) {
+                ids.drain(QUESTION_TOKENS / 2..QUESTION_TOKENS / 2 + surplus);
+            }
         }
         ids
     }

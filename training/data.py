@@ -20,8 +20,9 @@ WIDEST = 384         # lines of a window
 FOREIGN = 2          # questions at most, of those answered elsewhere, that a window is asked too
 CUT = 0.25           # share of labelled windows that lose the lines that answer one of their questions
 LARGEST_CUT = 0.3    # share of the lines
+CODE_TOKENS = 24     # subtokens read of a line of code in training: hardly any has more, and all of a window are padded to the longest
 COPIED = 0.3         # share of a text's telling lines that may be in validation files
-APART = ("near", "lot", "prose")  # labels that not every stage learns from
+APART = ("near", "lot", "other")  # labels that not every stage learns from
 SEARCH_LINE = re.compile(r"^\d+[:-] ?")
 
 
@@ -38,13 +39,13 @@ class Question(typing.NamedTuple):
 
 
 class Document:
-    """An encoded text: token ids [n, LINE_TOKENS], features [n, FEATURES], parents [n], and its questions."""
+    """An encoded text: token ids [n, width], features [n, FEATURES], parents [n], and its questions."""
 
-    def __init__(self, lines, vocabulary):
+    def __init__(self, lines, vocabulary, width=LINE_TOKENS):
         raw = [line.encode("utf-8", "replace") for line in lines]
-        self.tokens = np.zeros((len(raw), LINE_TOKENS), dtype=np.uint16)
+        self.tokens = np.zeros((len(raw), width), dtype=np.uint16)
         for i, line in enumerate(raw):
-            ids = vocabulary.ids(line, LINE_TOKENS)
+            ids = vocabulary.ids(line, width)
             self.tokens[i, :len(ids)] = ids
         features, parent = line_features(raw)
         self.features, self.parent = features, parent.astype(np.uint16)
@@ -105,8 +106,8 @@ def is_copy(lines, known):
 
 def load_labels(path, vocabulary, also=()):
     """(training documents, validation documents), each with .lang, .package, .paths, .search, .first (of the first labels) and .apart set: "near" where
-    it is asked what was asked of another part of its file or package, "lot" where forms of questions were drawn by lot, "prose" where it is a document or what
-    a program printed, or none. Those with one
+    it is asked what was asked of another part of its file or package, "lot" where forms of questions were drawn by lot, "other" where it is a document,
+    configuration, what a program printed, or code in further languages, or none. Those with one
     are left out unless it is in `also`.
 
     Those for training have their questions in plain words, and those followed by words that the code may use, among the others; those for validation
@@ -119,7 +120,7 @@ def load_labels(path, vocabulary, also=()):
         if row["package"] in FORBIDDEN or row["package"] not in VALIDATION and is_copy(row["lines"], known) or apart and apart not in also:
             continue
         if row["id"] not in seen:
-            document = Document(as_skimmed(row["lines"]), vocabulary)
+            document = Document(as_skimmed(row["lines"]), vocabulary, LINE_TOKENS if apart == "other" else CODE_TOKENS)
             document.lang, document.package, document.search = row["lang"], row["package"], row["lines"][0].startswith("== ")
             document.paths, document.whole, document.first = frozenset(row["paths"]), None, row["id"].startswith("train-")
             document.apart = apart
@@ -141,7 +142,7 @@ def load_labels(path, vocabulary, also=()):
         start = row["start"]
         if start == 0 and len(document.tokens) >= len(row["lines"]) - 1:
             continue  # the window is the file, but for a last line at most, which is empty in most
-        document.whole = Document(row["lines"], vocabulary)
+        document.whole = Document(row["lines"], vocabulary, CODE_TOKENS)
         document.span = (start, start + len(document.tokens))
         for question in document.questions:
             everywhere = np.full(len(row["lines"]), -1, dtype=np.int8)
@@ -162,7 +163,7 @@ def load_mined(path, vocabulary, most):
             row = json.loads(line)
             if row["package"] in VALIDATION or row["package"] in FORBIDDEN or is_copy(row["lines"], known):
                 continue
-            document = Document(row["lines"][:LONGEST], vocabulary)
+            document = Document(row["lines"][:LONGEST], vocabulary, CODE_TOKENS)
             for question, keep in row["questions"]:
                 keep = [i for i in keep if i < len(document.tokens)]
                 if keep:

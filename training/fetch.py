@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fetch the labelled sources from the package registries and write the labels with their text.
 
-    python3 fetch.py [--labels labels/train.jsonl labels/more.jsonl labels/near.jsonl labels/lots.jsonl labels/prose.jsonl labels/logs.jsonl] [--cache DIR] [--out labelled.jsonl] [--all-packages]
+    python3 fetch.py [--labels labels/train.jsonl labels/more.jsonl labels/near.jsonl labels/lots.jsonl labels/prose.jsonl labels/logs.jsonl labels/configs.jsonl labels/further.jsonl] [--cache DIR] [--out labelled.jsonl] [--all-packages]
 
 The labels hold no third-party text: each window names a package at a version, a file and its SHA-256; only what programs printed is there as it is. This script downloads
 the packages with the registries' ordinary clients (pip, cargo, npm, apt-get source) into the cache, checks every
@@ -18,7 +18,7 @@ Needs pip, cargo, npm and, for the `deb` registry (Go, C, C++, Java, PHP sources
 import argparse, hashlib, json, os, pathlib, shutil, subprocess, sys, tarfile, zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-LABELS = [HERE / "labels" / f"{name}.jsonl" for name in ("train", "more", "near", "lots", "prose", "logs")]
+LABELS = [HERE / "labels" / f"{name}.jsonl" for name in ("train", "more", "near", "lots", "prose", "logs", "configs", "further")]
 APT_SOURCE = "Types: deb-src\nURIs: {uri}\nSuites: bookworm bookworm-updates\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
 
 

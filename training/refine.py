@@ -21,12 +21,12 @@ from data import load_labels, tensors
 from model import Guessed, Refiner, places, student
 from text import Vocabulary, found
 
-# What the head is fitted on, of the questions in forms drawn by lot, beside documents and what programs printed:
+# What the head is fitted on, of the questions in forms drawn by lot, beside all that is no code in the usual languages:
 ANSWER_LOTS = 1800   # texts of at most a window
 STRANGE = 2          # questions more that each is asked, of other packages' texts: without them it forgets how to tell those
 HEAD_EPOCHS, HEAD_TEXTS, HEAD_RATE = 8, 8, 1e-3
 
-# What the refiner is fitted on, beside all windows of the first labels, documents and what programs printed:
+# What the refiner is fitted on, beside all windows of the first labels and all that is no code in the usual languages:
 WINDOWS = 600    # of the later labels
 LOTS = 600       # texts of at most LONG lines, with questions in forms drawn by lot
 LONG_LOTS = 150  # longer ones: no window is, and most files are
@@ -170,14 +170,14 @@ def main():
     model = student(vocabulary.size)
     model.load_state_dict(torch.load(checkpoint, map_location="cpu", weights_only=False)["average"])
     model.eval()
-    training, _ = load_labels(work / "labelled.jsonl", vocabulary, ["lot", "prose"])
+    training, _ = load_labels(work / "labelled.jsonl", vocabulary, ["lot", "other"])
     random.Random(4).shuffle(training)
-    lots, prose, training = ([d for d in training if d.apart == apart] for apart in ("lot", "prose", None))
+    lots, others, training = ([d for d in training if d.apart == apart] for apart in ("lot", "other", None))
     if len({d.package for d in lots}) < 2:
         raise SystemExit("labelled.jsonl has questions in forms drawn by lot for less than two packages; fetch them")
     files = [(d.whole, d.package) for d in training if d.whole is not None and len(d.whole.tokens) <= LONGEST][:FILES]
     short, long = [d for d in lots if len(d.tokens) <= LONG], [d for d in lots if len(d.tokens) > LONG]
-    seen = read(model, [d for d in lots if len(d.tokens) <= evaluate.WINDOW][:ANSWER_LOTS] + prose, vocabulary)
+    seen = read(model, [d for d in lots if len(d.tokens) <= evaluate.WINDOW][:ANSWER_LOTS] + others, vocabulary)
     held_out = set(sorted({s[0] for s in seen})[::5])
     own, other = copy.deepcopy(model), [s for s in seen if s[0] in held_out]
     show_head(own, other)
@@ -188,7 +188,7 @@ def main():
     seen = guess(own, [d for d in lots if d.package in held_out and len(d.tokens) <= evaluate.WINDOW and d.worded.questions], vocabulary)
     guessed = fit_guessed(seen)  # three numbers, where the head was not fitted
     show_guessed(seen, guessed)
-    windows = [d for d in training if d.first] + [d for d in training if not d.first][:WINDOWS] + short[:LOTS] + long[:LONG_LOTS] + prose
+    windows = [d for d in training if d.first] + [d for d in training if not d.first][:WINDOWS] + short[:LOTS] + long[:LONG_LOTS] + others
     seen = look(model, [(d, d.package) for d in windows] + files, vocabulary)
     packages = sorted({s[0] for s in seen})
     held_out = set(packages[::5])

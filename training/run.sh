@@ -32,7 +32,7 @@ go_on whole   85 from-further 0.7  $fast --dropout 0.1 --renamed 0.12 --lot 0.55
 go_on read    80 from-whole   0.5  $fast --dropout 0.05 --renamed 0.08 --lot 0.55
 go_on words   52 from-read    0.5  $fast --dropout 0.05 --renamed 0.08 --worded 0.4 --lot 0.5
 go_on prose   32 from-words   0.7  --rate 2e-4 --encoder-rate 1.5e-4 --average 0.997 --texts 4 --mined 0.08 --logs 0.02 --first 0.3 --document 0.4 \
-    --dropout 0.05 --renamed 0.08 --worded 0.25 --lot 0.5 --prose 0.25
+    --dropout 0.05 --renamed 0.08 --worded 0.25 --lot 0.5 --other 0.25
 "$python" "$here/refine.py" "$work" "$work/from-prose.pt"
 "$python" "$here/export.py" "$work" "$work/from-prose.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
 "$python" "$here/sets.py" "$work" "$work/packages" "$work/sets"

@@ -48,7 +48,7 @@ arguments.add_argument("--near", type=float, default=0.0, help="share of labelle
 arguments.add_argument("--start", type=pathlib.Path, help="checkpoint, or folder of shipped weights of the same vocabulary, that the student goes on from")
 arguments.add_argument("--worded", type=float, default=0.0, help="share, of the labelled windows that are not --near, of those whose questions also come with words that the code may use")
 arguments.add_argument("--lot", type=float, default=0.0, help="share, of the labelled windows that are neither, of those in labels/lots.jsonl")
-arguments.add_argument("--prose", type=float, default=0.0, help="share of labelled windows that are documents or what programs printed")
+arguments.add_argument("--other", type=float, default=0.0, help="share of labelled windows that are no code in the usual languages: documents, configuration, what programs printed, further languages")
 arguments.add_argument("--first", type=float, default=0.4, help="share, at the end, of labelled windows that are of the first labels, whose kinds of questions are mixed as in validation")
 arguments.add_argument("--document", type=float, default=0.2, help="weight of \"something here answers\"")
 arguments.add_argument("--no-teacher", action="store_true", help="train the student on labels alone, for the ablation")
@@ -66,11 +66,10 @@ WARM_UP = 100          # steps
 LONGEST_STEP = 5.0     # seconds counted at most for one step: a paused process does not use up its minutes
 HARD = 0.5             # weight of the labels where there is a teacher
 PER_DRAW = 64          # lines: a text of --lot is listed 1 + lines // PER_DRAW times among those that are drawn from, as long ones have more to learn from
-PRINTED = 3            # times that what a program printed is listed among --prose, as there are fewer of these than documents
+PRINTED = 2            # times that what a program printed is listed among --other, as such lines look most alike
 LEAST_TAUGHT = 0.3     # share of labelled windows that the teacher is asked about at the end; all at the start, as it costs more than the student
 LIKENESS = 0.5         # weight at the start of being like the teacher before the transformer over lines
 MATRIX = re.compile(r"^(blocks\..*\.(qkv|out|cross_q|cross_kv|cross_out|up|down)|reader\.(q|kv|found))\.weight$")  # those for Muon, which learns more from a step
-CODE_TOKENS = 24       # subtokens read of a line of code: hardly any has more, and all of a window are padded to the longest
 RAMP = 0.1             # share of the time over which what is the teacher's begins to learn
 
 
@@ -152,16 +151,16 @@ def main():
     # --- data
     vocabulary = Vocabulary([w.encode() for w in (args.work / "vocab.txt").read_text().split()])
     labelled, validation = load_labels(args.work / "labelled.jsonl", vocabulary, [name for name in APART if getattr(args, name) > 0])
-    near, lots, prose, labelled = ([document for document in labelled if document.apart == apart] for apart in (*APART, None))
-    if args.near and not near or args.lot and not lots or args.prose and not prose:
-        raise SystemExit("labelled.jsonl lacks the labels that --near, --lot or --prose wants; fetch them")
+    near, lots, others, labelled = ([document for document in labelled if document.apart == apart] for apart in (*APART, None))
+    if args.near and not near or args.lot and not lots or args.other and not others:
+        raise SystemExit("labelled.jsonl lacks the labels that --near, --lot or --other wants; fetch them")
     random.Random(2).shuffle(labelled)
     labelled = labelled[:round(args.labels * len(labelled))]
     first = [document for document in labelled if document.first]
     worded = [document for document in labelled + lots if document.worded.questions]
     mined = load_mined(args.work / "mined.jsonl", vocabulary, FILES[args.stage]) if mined_share else []
-    labelled_packages, mined_packages = by_package(labelled + near + lots + prose), by_package(mined)
-    prose_draws = [document for document in prose for _ in range(PRINTED if document.lang == "log" else 1)]
+    labelled_packages, mined_packages = by_package(labelled + near + lots + others), by_package(mined)
+    other_draws = [document for document in others for _ in range(PRINTED if document.lang == "log" else 1)]
     lot_draws = [document for document in lots for _ in range(1 + len(document.tokens) // PER_DRAW)]
     count = lambda documents: f"{len(documents)} with {sum(len(d.questions) for d in documents)} questions"
     print(f"labelled windows: {count(labelled)}; mined files: {count(mined)}; {device}", flush=True)
@@ -250,12 +249,10 @@ def main():
             elif is_log:
                 document, questions, label, start, end = log_sample(vocabulary, rng)
             else:
-                windows = (prose_draws if rng.random() < args.prose else near if rng.random() < args.near else worded if rng.random() < args.worded else lot_draws if rng.random() < args.lot
+                windows = (other_draws if rng.random() < args.other else near if rng.random() < args.near else worded if rng.random() < args.worded else lot_draws if rng.random() < args.lot
                            else first if rng.random() < args.first * progress else labelled)
                 document, questions, label, start, end = labelled_sample(windows, labelled_packages, rng)
             inputs = tensors(document, questions, vocabulary, start, end)
-            if getattr(document, "apart", None) != "prose":
-                inputs[0] = inputs[0][:, :CODE_TOKENS]
             if args.renamed:
                 inputs[:2] = renamed(*inputs[:2], args.renamed, vocabulary.size)
             inputs = [x.to(device) for x in inputs]

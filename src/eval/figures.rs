@@ -61,27 +61,49 @@ pub struct Bin {
     pub answers: f64,
 }
 
+/// Lines, of those that count, as numbers to add up.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    /// All of them.
+    lines: f64,
+    /// Those that are kept and answer.
+    pub both: f64,
+    /// Those that are kept.
+    pub kept: f64,
+    /// Those that answer.
+    pub labelled: f64,
+}
+
+impl Counts {
+    /// Of the lines of one outcome that `kept` picks out.
+    pub fn of(outcome: &Outcome, kept: &[bool]) -> Self {
+        let mut counts = Self::default();
+        for (label, kept) in outcome.labels.iter().zip(kept).filter(|(label, _)| **label != Label::Either) {
+            let (label, kept) = (f64::from(u8::from(*label == Label::Keep)), f64::from(u8::from(*kept)));
+            counts.add(&Self { lines: 1.0, both: label * kept, kept, labelled: label });
+        }
+        counts
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        self.lines += other.lines;
+        self.both += other.both;
+        self.kept += other.kept;
+        self.labelled += other.labelled;
+    }
+}
+
 impl Agreement {
     /// Of the lines that `kept` picks out of each outcome.
     pub fn of<'a>(outcomes: impl IntoIterator<Item = (&'a Outcome, &'a [bool])>) -> Self {
-        let (mut both, mut kept_only, mut label_only, mut lines) = (0.0, 0.0, 0.0, 0.0);
-        for (outcome, kept) in outcomes {
-            for (label, kept) in outcome.labels.iter().zip(kept).filter(|(label, _)| **label != Label::Either) {
-                lines += 1.0;
-                match (*label == Label::Keep, kept) {
-                    (true, true) => both += 1.0,
-                    (false, true) => kept_only += 1.0,
-                    (true, false) => label_only += 1.0,
-                    (false, false) => {}
-                }
-            }
-        }
+        let mut sum = Counts::default();
+        outcomes.into_iter().for_each(|(outcome, kept)| sum.add(&Counts::of(outcome, kept)));
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         Self {
-            f1: share(2.0 * both, 2.0 * both + kept_only + label_only),
-            precision: share(both, both + kept_only),
-            recall: share(both, both + label_only),
-            keep_rate: share(both + kept_only, lines),
+            f1: share(2.0 * sum.both, sum.kept + sum.labelled),
+            precision: share(sum.both, sum.kept),
+            recall: share(sum.both, sum.labelled),
+            keep_rate: share(sum.kept, sum.lines),
         }
     }
 }

@@ -9,8 +9,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-use super::figures::KEEP_RATES;
-use super::{Label, Outcome};
+use super::Outcome;
+use super::figures::{Counts, KEEP_RATES};
 
 /// Times that packages are drawn.
 const DRAWS: usize = 1000;
@@ -36,9 +36,7 @@ pub struct Intervals {
 /// What the questions of one package add to the figures.
 #[derive(Default)]
 struct Package {
-    both: f64,
-    kept: f64,
-    labelled: f64,
+    lines: Counts,
     answerable: f64,
     recall: [f64; 4],
 }
@@ -66,7 +64,7 @@ impl Intervals {
             let mut times = vec![0.0; packages.len()];
             (0..packages.len()).for_each(|_| times[draws.random_range(0..packages.len())] += 1.0);
             let sum = |of: &dyn Fn(&Package) -> f64| packages.iter().zip(&times).map(|(package, times)| times * of(package)).sum::<f64>();
-            f1.push(2.0 * sum(&|package| package.both) / sum(&|package| package.kept + package.labelled));
+            f1.push(2.0 * sum(&|package| package.lines.both) / sum(&|package| package.lines.kept + package.lines.labelled));
             for (i, recall) in recall.iter_mut().enumerate() {
                 recall.push(sum(&|package| package.recall[i]) / sum(&|package| package.answerable));
             }
@@ -82,12 +80,7 @@ impl Package {
         for (sum, rate) in self.recall.iter_mut().zip(KEEP_RATES) {
             *sum += outcome.recall_at(rate);
         }
-        for (label, kept) in outcome.labels.iter().zip(&outcome.kept).filter(|(label, _)| **label != Label::Either) {
-            let (label, kept) = (f64::from(u8::from(*label == Label::Keep)), f64::from(u8::from(*kept)));
-            self.both += label * kept;
-            self.kept += kept;
-            self.labelled += label;
-        }
+        self.lines.add(&Counts::of(outcome, &outcome.kept));
     }
 }
 
@@ -116,7 +109,7 @@ fn interval(mut drawn: Vec<f64>) -> Interval {
 mod tests {
     use super::super::figures::tests::outcome;
     use super::*;
-    use Label::{Drop, Keep};
+    use super::super::Label::{Drop, Keep};
 
     #[test]
     fn packages_that_agree_leave_nothing_open_and_others_do() {

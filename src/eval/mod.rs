@@ -16,7 +16,7 @@ use crate::error::{Error, Result, quote};
 use crate::prune::code::Code;
 use crate::prune::language::Language;
 use crate::prune::matches::{FileMatches, FoundLine, Results, Unshown};
-use crate::prune::render::{self, LONGEST_LINE, Page, ReadBack};
+use crate::prune::render::{LONGEST_LINE, Page, ReadBack};
 use crate::prune::{Decision, FocusQuestion, Limits, Material, View, decide_by, structure};
 use crate::skim::{Skimmer, skim_safely};
 use crate::tokens::o200k;
@@ -151,11 +151,9 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
     let printed = match &search {
         Some(results) => results.render("\"pattern\"", &decision, Unshown::default(), limits.most),
         None => {
-            let (view, status) = decision.view();
-            let (pointers, note) = view.map_or((&[][..], None), |view| (view.pointers.as_slice(), view.note.as_deref()));
-            let page =
-                Page { name: path, lines: &lines, total: Some(lines.len()), pointers, note, read_back: READ_BACK, ..Page::default() };
-            render::page(&Page { question: Some(&question), longest: LONGEST_LINE, ..page }, &shown, status, limits.most)
+            let (total, question) = (Some(lines.len()), Some(&question));
+            let page = Page { name: path, lines: &lines, total, read_back: READ_BACK, question, longest: LONGEST_LINE, ..Page::default() };
+            decision.render(&page, limits.most)
         }
     };
     let whole = o200k(&material.view(&vec![true; lines.len()], &[]));

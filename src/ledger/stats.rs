@@ -119,11 +119,14 @@ struct Sessions {
 impl Sessions {
     fn call(&mut self, call: &Call) -> Figures {
         let session = self.session(call);
-        let again = self.again(&session, call);
+        let leaves_out = call.parts.iter().any(|part| !part.left_out.is_empty());
+        let (known, left_out) = self.met(&session, call);
+        // Of a view, what was known before cannot be saved; of an exact text, what it shows of what had been left out.
+        let again = (if leaves_out { call.whole as f64 * known } else { left_out }).round() as usize;
         if call.observed {
             self.observing.insert(session.clone());
         }
-        let is_view = !call.observed && call.parts.iter().any(|part| !part.left_out.is_empty()); // of a shell, where each command says for itself
+        let is_view = leaves_out && !call.observed;
         if is_view || !self.observing.contains(&session) {
             return Figures { calls: 1, whole: call.whole, again, returned: call.returned, ..Figures::default() }.with_net();
         }
@@ -133,10 +136,9 @@ impl Sessions {
         Figures { calls: 1, whole: call.whole, returned, observed: usize::from(call.observed), would_save, ..Figures::default() }.with_net()
     }
 
-    /// Tokens of the whole that cannot be saved: of a view, what the session has come across before; of an exact text, what was left out before.
-    /// Then what is shown is paid for, and what is left out for the first time is saved.
-    fn again(&mut self, session: &str, call: &Call) -> usize {
-        let pruned = call.parts.iter().any(|part| !part.left_out.is_empty());
+    /// The share of a call's lines that the session has met before, shown or left out, and the tokens of those lines that had been left out and are
+    /// shown now. From then on what is shown is paid for, and what is left out for the first time is saved.
+    fn met(&mut self, session: &str, call: &Call) -> (f64, f64) {
         let (mut lines, mut known_lines, mut left_out) = (0_usize, 0_usize, 0.0);
         for part in &call.parts {
             let known = self.known.entry((session.to_owned(), part.of.clone())).or_default();
@@ -155,8 +157,7 @@ impl Sessions {
                 }
             }
         }
-        let tokens = if pruned { call.whole as f64 * known_lines as f64 / lines.max(1) as f64 } else { left_out };
-        tokens.round() as usize
+        (known_lines as f64 / lines.max(1) as f64, left_out)
     }
 
     /// The session of a call; those of a shell are told apart by pauses.

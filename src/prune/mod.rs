@@ -22,7 +22,7 @@ use std::panic::AssertUnwindSafe;
 use tokio_util::sync::CancellationToken;
 
 pub use self::question::FocusQuestion;
-use self::render::Status;
+use self::render::{Page, Status};
 use self::select::Cut;
 use self::structure::Header;
 use self::wanted::Wanted;
@@ -204,6 +204,13 @@ impl Decision {
             Self::Partial(view) => (Some(view), Status::Pruned { doubtful: view.doubtful }),
             Self::Unanswered(view) => (Some(view), Status::Unanswered),
         }
+    }
+
+    /// Renders what is shown of the lines of a page, in at most `most` characters.
+    pub fn render(&self, page: &Page<'_>, most: usize) -> String {
+        let (view, status) = self.view();
+        let (pointers, note) = view.map_or((&[][..], None), |view| (view.pointers.as_slice(), view.note.as_deref()));
+        render::page(&Page { pointers, note, ..*page }, &self.kept(page.lines.len()), status, most)
     }
 }
 

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::Result;
 use crate::prune::code::Code;
-use crate::prune::render::{self, Page, ReadBack, Status};
+use crate::prune::render::{self, Page, ReadBack};
 use crate::prune::{Decision, FocusQuestion, Limits, decide};
 use crate::repomap::repository::Memory;
 use crate::skim::Skimmer;
@@ -225,30 +225,21 @@ impl Session {
             None => Decision::Whole,
         };
         let kept = decision.kept(lines.len());
-        let (view, status) = decision.view();
         let page = Page {
             name,
             lines: &lines,
             first: excerpt.first,
             total: excerpt.total,
             decoded_from: excerpt.text.decoded_from,
-            pointers: view.map_or(&[], |view| &view.pointers),
-            note: view.and_then(|view| view.note.as_deref()),
             read_back,
             question,
             numbered,
             longest: limits.tokens.filter(|_| question.is_some()).map_or(render::LONGEST_LINE, render::longest_line_in),
+            ..Page::default()
         };
-        let text = render::page(&page, &kept, status, limits.most);
-        let exact = || {
-            render::page(
-                &Page { pointers: &[], note: None, question: None, longest: render::LONGEST_LINE, ..page },
-                &vec![true; lines.len()],
-                Status::Exact,
-                limits.most,
-            )
-        };
-        let whole = (!matches!(status, Status::Exact)).then(exact);
+        let text = decision.render(&page, limits.most);
+        let exact = Page { question: None, longest: render::LONGEST_LINE, ..page };
+        let whole = (!matches!(decision, Decision::Whole)).then(|| Decision::Whole.render(&exact, limits.most));
         let lines = (excerpt.first + 1..).zip(&lines).zip(&kept).map(|((number, line), kept)| (number, *kept, *line));
         let part = Part::new(name, lines, &decision, &mut { limits.most });
         Ok(answer(text, whole, vec![part], self.options.observe))

@@ -107,9 +107,9 @@ fn interval(mut drawn: Vec<f64>) -> Interval {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Label::{Drop, Keep};
     use super::super::figures::tests::outcome;
     use super::*;
-    use super::super::Label::{Drop, Keep};
 
     #[test]
     fn packages_that_agree_leave_nothing_open_and_others_do() {

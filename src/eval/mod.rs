@@ -212,15 +212,19 @@ fn search_results(record: &Record) -> Option<Results> {
 fn path_for(lang: &str) -> &'static str {
     match lang {
         "c" => "x.c",
+        "c#" | "csharp" => "x.cs",
         "cpp" | "c++" => "x.cpp",
         "go" => "x.go",
         "java" => "x.java",
         "javascript" => "x.js",
+        "kotlin" => "x.kt",
         "markdown" => "x.md",
         "php" => "x.php",
         "python" => "x.py",
         "ruby" => "x.rb",
         "rust" => "x.rs",
+        "bash" | "shell" => "x.sh",
+        "swift" => "x.swift",
         "typescript" => "x.ts",
         _ => "x.txt",
     }

@@ -20,15 +20,19 @@ const LONGEST_READ_AGAIN: usize = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Language {
+    Bash,
     C,
+    CSharp,
     Cpp,
     Go,
     Java,
     JavaScript,
+    Kotlin,
     Php,
     Python,
     Ruby,
     Rust,
+    Swift,
     Tsx,
     TypeScript,
 }
@@ -43,6 +47,7 @@ const CONTAINERS: &[&str] = &[
     "program",
     "source_file",
     "translation_unit",
+    "compilation_unit",
     "ERROR",
     // blocks and bodies
     "block",
@@ -69,6 +74,15 @@ const CONTAINERS: &[&str] = &[
     "do",
     "begin",
     "interface_type",
+    "function_body",
+    "enum_class_body",
+    "enum_member_declaration_list",
+    "protocol_body",
+    "accessor_list",
+    "computed_property",
+    "statements",
+    "lambda_literal",
+    "do_group",
     // cases
     "switch_body",
     "switch_block",
@@ -85,6 +99,9 @@ const CONTAINERS: &[&str] = &[
     "type_case",
     "default_case",
     "communication_case",
+    "switch_section",
+    "when_expression",
+    "case_item",
     // grouped declarations, and preprocessor branches
     "const_declaration",
     "var_declaration",
@@ -108,6 +125,9 @@ const LITERALS: &[&str] = &[
     "array_expression",
     "literal_value",
     "array_initializer",
+    "array_literal",
+    "dictionary_literal",
+    "initializer_expression",
     "initializer_list",
     "array_creation_expression",
     "hash",
@@ -115,7 +135,7 @@ const LITERALS: &[&str] = &[
     "token_tree",
 ];
 /// What a call is given: one argument says little of the others where they are many.
-const ARGUMENTS: &[&str] = &["arguments", "argument_list"];
+const ARGUMENTS: &[&str] = &["arguments", "argument_list", "value_arguments"];
 /// Text whose lines are its parts.
 const TEXTS: &[&str] = &[
     "string",
@@ -128,7 +148,12 @@ const TEXTS: &[&str] = &[
     "heredoc_body",
     "nowdoc",
     "text_block",
+    "verbatim_string_literal",
+    "interpolated_string_expression",
+    "multiline_string_literal",
+    "multi_line_string_literal",
     "comment",
+    "multiline_comment",
     "block_comment",
     "line_comment",
     "text",
@@ -150,6 +175,7 @@ const HOLDERS: &[&str] = &[
     "struct_item",
     "struct_specifier",
     "struct_type",
+    "struct_declaration",
     "record_declaration",
     "union_item",
     "union_specifier",
@@ -162,12 +188,16 @@ const HOLDERS: &[&str] = &[
     "type_alias_declaration",
     "trait_item",
     "trait_declaration",
+    "protocol_declaration",
+    "object_declaration",
+    "companion_object",
     "impl_item",
     "mod_item",
     "foreign_mod_item",
     "module",
     "internal_module",
     "namespace_definition",
+    "namespace_declaration",
 ];
 /// Definitions that hold no others which are worth a name.
 const FUNCTIONS: &[&str] = &[
@@ -188,6 +218,11 @@ const FUNCTIONS: &[&str] = &[
     "abstract_method_signature",
     "constructor_declaration",
     "compact_constructor_declaration",
+    "secondary_constructor",
+    "init_declaration",
+    "protocol_function_declaration",
+    "local_function_statement",
+    "operator_declaration",
     "macro_definition",
 ];
 
@@ -247,14 +282,18 @@ impl Language {
     pub fn of(path: &str) -> Option<Self> {
         Some(match Path::new(path).extension()?.to_str()? {
             "c" | "h" => C,
+            "cs" => CSharp,
             "cc" | "cpp" | "cxx" | "hpp" | "hh" | "hxx" | "cu" => Cpp,
             "go" => Go,
             "java" => Java,
             "js" | "jsx" | "mjs" | "cjs" => JavaScript,
+            "kt" | "kts" => Kotlin,
             "php" => Php,
             "py" | "pyi" => Python,
             "rb" | "rake" => Ruby,
             "rs" => Rust,
+            "sh" | "bash" => Bash,
+            "swift" => Swift,
             "tsx" => Tsx,
             "ts" | "mts" | "cts" => TypeScript,
             _ => return None,
@@ -299,15 +338,19 @@ impl Language {
 
     fn parser(self) -> Parser {
         let grammar = match self {
+            Bash => tree_sitter_bash::LANGUAGE,
             C => tree_sitter_c::LANGUAGE,
+            CSharp => tree_sitter_c_sharp::LANGUAGE,
             Cpp => tree_sitter_cpp::LANGUAGE,
             Go => tree_sitter_go::LANGUAGE,
             Java => tree_sitter_java::LANGUAGE,
             JavaScript => tree_sitter_javascript::LANGUAGE,
+            Kotlin => tree_sitter_kotlin_ng::LANGUAGE,
             Php => tree_sitter_php::LANGUAGE_PHP,
             Python => tree_sitter_python::LANGUAGE,
             Ruby => tree_sitter_ruby::LANGUAGE,
             Rust => tree_sitter_rust::LANGUAGE,
+            Swift => tree_sitter_swift::LANGUAGE,
             Tsx => tree_sitter_typescript::LANGUAGE_TSX,
             TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
         };
@@ -323,7 +366,7 @@ impl Language {
 
     /// Whether an empty block is an error, so that a gap has to be read as a statement.
     pub fn needs_statements(self) -> bool {
-        self == Python
+        matches!(self, Bash | Python | Swift)
     }
 }
 

@@ -55,7 +55,12 @@ fn keep(kept: &mut [bool], range: Range<usize>) {
 /// Completes a node that stays in the view.
 fn visit(node: Node<'_>, wanted: &Wanted, kept: &mut [bool], depth: usize) {
     let span = rows(node);
-    let role = Role::of(node.kind());
+    // Kotlin's `fun f() = …` has one expression for a body.
+    let role = if node.kind() == "function_body" && node.child(0).is_some_and(|first| first.kind() == "=") {
+        Role::Statement
+    } else {
+        Role::of(node.kind())
+    };
     if span.len() == 1 || depth > DEEPEST || (matches!(role, Role::Literal | Role::Text) && span.len() <= SHORT) {
         return keep(kept, span);
     }
@@ -190,7 +195,7 @@ impl Statements {
         let mut rows = HashSet::new();
         if grammar.needs_statements() {
             each_node(tree.root_node(), |node, parent| {
-                if matches!(parent, Some("block" | "module")) {
+                if node.is_named() && matches!(parent, Some("block" | "module" | "compound_statement" | "do_group" | "statements")) {
                     rows.insert(node.start_position().row);
                 }
                 true

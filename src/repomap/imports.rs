@@ -40,7 +40,11 @@ pub fn imports(source: &Source) -> Vec<Import> {
             Language::Go => found.extend(go(node, &text).map(Import::Named)),
             Language::Java => found.extend(java(node, &text).map(Import::Named)),
             Language::C | Language::Cpp => found.extend(include(node, &text).map(Import::Named)),
+            Language::Kotlin => found.extend(kotlin(node, &text).map(Import::Named)),
             Language::Php | Language::Ruby => found.extend(required(node, &text).map(Import::Named)),
+            Language::Bash => found.extend(sourced(node, &text).map(Import::Named)),
+            // They import modules, whose files only the build knows.
+            Language::CSharp | Language::Swift => {}
         }
         source.language != Language::Python || holds_statements(node.kind())
     });
@@ -136,6 +140,22 @@ fn go(node: Node<'_>, text: Text<'_>) -> Option<String> {
 fn java(node: Node<'_>, text: Text<'_>) -> Option<String> {
     let whole = (node.kind() == "import_declaration").then(|| text(node))?;
     Some(whole.trim_start_matches("import").trim().trim_start_matches("static ").trim_end_matches(';').trim().replace('.', "/"))
+}
+
+fn kotlin(node: Node<'_>, text: Text<'_>) -> Option<String> {
+    let whole = (node.kind() == "import").then(|| text(node))?;
+    let name = whole.trim_start_matches("import").split(" as ").next().unwrap_or_default();
+    Some(name.trim().replace('.', "/"))
+}
+
+/// The script that `source` or `.` reads; of `"$here/lib.sh"` what stands behind the variable, which is mostly the script's own directory.
+fn sourced(node: Node<'_>, text: Text<'_>) -> Option<String> {
+    let called = (node.kind() == "command").then(|| node.child_by_field_name("name").map(text))??;
+    let script = unquote(&text(node.child_by_field_name("argument").filter(|_| matches!(called.as_str(), "source" | "."))?));
+    match script.rsplit_once('$') {
+        Some((_, behind)) => behind.split_once('/').map(|(_, path)| path.to_owned()),
+        None => Some(script),
+    }
 }
 
 fn include(node: Node<'_>, text: Text<'_>) -> Option<String> {

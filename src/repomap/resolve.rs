@@ -12,6 +12,7 @@ use crate::prune::language::Language;
 
 /// Directories that are often on the path of a language's imports, beside the top.
 const SOURCE_ROOTS: [&str; 5] = ["", "src", "lib", "python", "include"];
+const CLASS_ENDINGS: [&str; 2] = [".java", ".kt"];
 const SCRIPT_ENDINGS: [&str; 9] = ["ts", "tsx", "d.ts", "js", "jsx", "mjs", "cjs", "mts", "cts"];
 
 /// The files that `path` imports, in the order of its imports, each once and never itself.
@@ -30,8 +31,8 @@ fn meant(path: &str, import: &Import, repository: &Repository<'_>) -> Vec<String
         Import::Use(used) => one(rust(path, used, repository)),
         Import::Named(name) => match Language::of(path) {
             Some(Language::Go) => go(path, name, repository),
-            Some(Language::Java) => java(name, repository),
-            Some(Language::C | Language::Cpp) => one(include(path, name, repository)),
+            Some(Language::Java | Language::Kotlin) => java(name, repository),
+            Some(Language::C | Language::Cpp | Language::Bash) => one(include(path, name, repository)),
             Some(Language::Php | Language::Ruby) => one(required(path, name, repository)),
             _ => one(script(path, name, repository)),
         },
@@ -182,15 +183,17 @@ fn go(path: &str, wanted: &str, repository: &Repository<'_>) -> Vec<String> {
     repository.files_in_any(&package).filter(in_package).cloned().collect()
 }
 
+/// Java's and Kotlin's classes, which import each other.
 fn java(name: &str, repository: &Repository<'_>) -> Vec<String> {
+    let stem = |file: &str| CLASS_ENDINGS.iter().find_map(|ending| file.strip_suffix(ending)).map(str::to_owned);
     if let Some(package) = name.strip_suffix("/*") {
-        let in_package = |file: &&String| file.ends_with(".java") && is_below(directory(file), package);
+        let in_package = |file: &&String| stem(file).is_some() && is_below(directory(file), package);
         return repository.files_in_any(package).filter(in_package).cloned().collect();
     }
     // A static import names a member of the class before it.
     let class = |name: &str| {
-        let is_it = |file: &&String| file.strip_suffix(".java").is_some_and(|file| is_below(file, name));
-        repository.files_called(&format!("{}.java", last(name))).find(is_it).cloned()
+        let is_it = |file: &&String| stem(file).is_some_and(|file| is_below(&file, name));
+        CLASS_ENDINGS.iter().find_map(|ending| repository.files_called(&format!("{}{ending}", last(name))).find(is_it).cloned())
     };
     class(name).or_else(|| class(directory(name))).into_iter().collect()
 }

@@ -48,6 +48,7 @@ fn collect(source: &Source, parent: Node<'_>, levels: usize, out: &mut Vec<Symbo
             | "declaration_list"
             | "compound_statement"
             | "namespace_definition"
+            | "namespace_declaration"
             | "template_declaration"
             | "preproc_ifdef"
             | "preproc_if"
@@ -109,6 +110,17 @@ fn is_symbol(language: Language, kind: &str) -> bool {
         ],
         Language::Php => &["function_definition", "class_declaration", "interface_declaration", "trait_declaration", "enum_declaration"],
         Language::Ruby => &["method", "singleton_method", "class", "module"],
+        Language::CSharp => &[
+            "class_declaration",
+            "struct_declaration",
+            "record_declaration",
+            "interface_declaration",
+            "enum_declaration",
+            "delegate_declaration",
+        ],
+        Language::Kotlin => &["class_declaration", "object_declaration", "function_declaration"],
+        Language::Swift => &["class_declaration", "protocol_declaration", "function_declaration"],
+        Language::Bash => &["function_definition"],
     };
     kinds.contains(&kind)
 }
@@ -131,7 +143,7 @@ fn is_value(node: Node<'_>) -> bool {
 /// Adds a symbol, its members, and then the types in it, which are symbols of their own.
 fn add(source: &Source, node: Node<'_>, levels: usize, out: &mut Vec<Symbol>) {
     out.push(Symbol { signature: signature(source, node), doc: doc(source, node), member: false });
-    let Some(body) = node.child_by_field_name("body") else { return };
+    let Some(body) = body_of(node) else { return };
     if node.kind() == "mod_item" {
         if levels > 0 && !is_of_tests(source, node) {
             collect(source, body, levels - 1, out);
@@ -159,11 +171,18 @@ fn is_of_tests(source: &Source, module: Node<'_>) -> bool {
     module.child_by_field_name("name").is_some_and(|name| matches!(&source.text[name.byte_range()], "test" | "tests"))
 }
 
+/// The body of a definition; Kotlin's grammar has no name for it.
+fn body_of(node: Node<'_>) -> Option<Node<'_>> {
+    let is_body = |child: &Node<'_>| matches!(child.kind(), "class_body" | "enum_class_body" | "function_body");
+    node.child_by_field_name("body").or_else(|| node.named_children(&mut node.walk()).find(is_body))
+}
+
 /// Types that stand in other ones, or in modules, as they stand at the top elsewhere.
 fn is_inner_type(language: Language, kind: &str) -> bool {
     match language {
         Language::Ruby => matches!(kind, "class" | "module"),
-        Language::Java => is_symbol(language, kind),
+        Language::Java | Language::CSharp => is_symbol(language, kind),
+        Language::Kotlin | Language::Swift => is_symbol(language, kind) && kind != "function_declaration",
         _ => false,
     }
 }
@@ -173,7 +192,17 @@ fn has_members(kind: &str) -> bool {
         || kind.starts_with("interface")
         || kind.starts_with("trait")
         || kind.starts_with("abstract_class")
-        || matches!(kind, "impl_item" | "struct_specifier" | "enum_declaration" | "record_declaration" | "module")
+        || matches!(
+            kind,
+            "impl_item"
+                | "struct_specifier"
+                | "struct_declaration"
+                | "enum_declaration"
+                | "record_declaration"
+                | "module"
+                | "object_declaration"
+                | "protocol_declaration"
+        )
 }
 
 fn is_member(node: Node<'_>) -> bool {
@@ -181,11 +210,15 @@ fn is_member(node: Node<'_>) -> bool {
         || matches!(
             node.kind(),
             "function_definition"
+                | "function_declaration"
                 | "function_item"
                 | "function_signature_item"
                 | "method_definition"
                 | "method_declaration"
                 | "constructor_declaration"
+                | "secondary_constructor"
+                | "init_declaration"
+                | "protocol_function_declaration"
                 | "method_signature"
                 | "abstract_method_signature"
                 | "method"
@@ -208,7 +241,7 @@ fn signature(source: &Source, node: Node<'_>) -> String {
         let name = node.child_by_field_name("name").map(|name| &source.text[name.byte_range()]).unwrap_or_default();
         return format!("class {name}");
     }
-    let body = node.child_by_field_name("body").or_else(|| value_body(node)).map(|body| body.start_byte());
+    let body = body_of(node).or_else(|| value_body(node)).map(|body| body.start_byte());
     // In Python, comments before the first statement come before the body.
     let head = (source.language == Language::Python)
         .then(|| node.child_by_field_name("return_type").or_else(|| node.child_by_field_name("parameters")))
@@ -278,7 +311,24 @@ fn doc(source: &Source, node: Node<'_>) -> Option<String> {
         line = comment.start_position().row;
         before = comment.prev_named_sibling();
     }
-    first_line(text(first?))
+    // In C#, a line is a comment of its own, and the first may be nothing but a tag.
+    let first = first?;
+    if source.language == Language::CSharp {
+        first_line(&without_tags(&source.text[first.start_byte()..outer.start_byte()]))
+    } else {
+        first_line(text(first))
+    }
+}
+
+/// `<summary>Reads orders.</summary>` without what is in brackets.
+fn without_tags(text: &str) -> String {
+    let mut inside = false;
+    let is_text = |c: &char| {
+        let before = inside;
+        inside = (inside || *c == '<') && *c != '>';
+        !before && !inside
+    };
+    text.chars().filter(is_text).collect()
 }
 
 /// The first line with words in it, without comment marks.

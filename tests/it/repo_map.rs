@@ -368,7 +368,7 @@ fn aliases_and_packages_of_a_javascript_workspace_are_followed() {
 
 #[test]
 fn every_language_has_its_imports_and_symbols() {
-    let projects: [(&str, &str, Files); 10] = [
+    let projects: [(&str, &str, Files); 14] = [
         (
             "TypeScript",
             "src/app.ts",
@@ -476,6 +476,49 @@ fn every_language_has_its_imports_and_symbols() {
                     "include/app/cache.hpp",
                     "#pragma once\nnamespace app {\n/// Keeps things.\ntemplate <typename K>\nclass Cache {\n public:\n  explicit Cache(int size);\n  int get(K key) const { return 0; }\n  const K *find(K key);\n private:\n  int size_;\n};\n}\n",
                 ),
+            ],
+        ),
+        (
+            "Kotlin",
+            "src/main/kotlin/com/acme/App.kt",
+            &[
+                (
+                    "src/main/kotlin/com/acme/App.kt",
+                    "package com.acme\n\nimport com.acme.cache.Cache\nimport com.acme.cache.Keys as K\nimport kotlin.math.max\n\n/** Begins here. */\nfun main(args: Array<String>) {\n  println(max(1, 2))\n}\n",
+                ),
+                (
+                    "src/main/kotlin/com/acme/cache/Cache.kt",
+                    "package com.acme.cache\n\n/** Keeps things. */\ninterface Cache<K> {\n  fun find(key: K): String?\n}\nenum class Policy {\n  LRU, FIFO;\n  fun next(): Policy = LRU\n}\nobject Shared : Base() {\n  override fun run() {}\n}\n",
+                ),
+                ("src/main/java/com/acme/cache/Keys.java", "package com.acme.cache;\npublic final class Keys {}\n"),
+            ],
+        ),
+        (
+            "C#",
+            "src/App.cs",
+            &[(
+                "src/App.cs",
+                "using System;\nnamespace Acme.Cache\n{\n    /// <summary>\n    /// Keeps things.\n    /// </summary>\n    public class Cache<K> : ICache where K : notnull\n    {\n        /// <summary>Makes one.</summary>\n        public Cache(int size) { }\n        public string Get(K key) => null;\n        class Entry\n        {\n            void Touch() { }\n        }\n    }\n    public record Point(int X, int Y);\n}\n",
+            )],
+        ),
+        (
+            "Swift",
+            "Sources/App/Cache.swift",
+            &[(
+                "Sources/App/Cache.swift",
+                "import Foundation\n\n/// Keeps things.\npublic struct Cache<K: Hashable> {\n    /// Makes one.\n    public init(size: Int) {}\n    func get(_ key: K) -> String? { nil }\n    enum Policy { case lru }\n}\nprotocol Keeping {\n    func get(key: String) -> Int\n}\nfunc run() async throws {}\n",
+            )],
+        ),
+        (
+            "Bash",
+            "bin/run.sh",
+            &[
+                (
+                    "bin/run.sh",
+                    "#!/usr/bin/env bash\nsource \"$(dirname \"$0\")/../lib/cache.sh\"\n. ./env.sh\n# Runs it.\nrun() {\n  get \"$@\"\n}\nfunction stop {\n  exit\n}\nrun\n",
+                ),
+                ("bin/env.sh", "KEY=1\n"),
+                ("lib/cache.sh", "# Gets one.\nget() { cat \"$1\"; }\n"),
             ],
         ),
         (

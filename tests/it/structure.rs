@@ -11,14 +11,18 @@ use proptest::prelude::*;
 use crate::common::REPOSITORY;
 
 /// One file for each grammar: fixtures, and code of this repository.
-const FILES: [&str; 12] = [
+const FILES: [&str; 16] = [
     "tests/fixtures/cache.c",
     "tests/fixtures/cache.cpp",
+    "tests/fixtures/Cache.cs",
     "tests/fixtures/cache.go",
     "tests/fixtures/Cache.java",
     "tests/fixtures/cache.js",
+    "tests/fixtures/cache.kt",
     "tests/fixtures/cache.php",
     "tests/fixtures/cache.rb",
+    "tests/fixtures/cache.sh",
+    "tests/fixtures/cache.swift",
     "tests/fixtures/cache.tsx",
     "tests/fixtures/cache.ts",
     "tests/fixtures/store.h",
@@ -49,7 +53,7 @@ fn shown(path: &str, needle: &[&str]) -> String {
 /// In every language one line in the middle of a method brings its statement, conditions, method and class, and nothing of the others.
 #[test]
 fn a_line_brings_its_headers_and_closers() {
-    for path in &FILES[..10] {
+    for path in &FILES[..14] {
         let name = path.rsplit('/').next().expect("a name").replace('.', "_");
         insta::assert_snapshot!(format!("structure_{name}"), shown(path, &["EVICT"]));
     }
@@ -58,7 +62,7 @@ fn a_line_brings_its_headers_and_closers() {
 /// A part that begins inside a method is completed as the whole file is.
 #[test]
 fn a_part_of_a_file_is_completed_as_the_file_is() {
-    for path in &FILES[..10] {
+    for path in &FILES[..14] {
         let file = read(path);
         let lines: Vec<_> = file.split_inclusive('\n').collect();
         let wanted = lines.iter().position(|line| line.contains("EVICT")).expect("a line");

@@ -19,6 +19,8 @@ comments-by-language.jsonl   up to 60 others of each language, as the first have
 names.jsonl        the blocks of doc comments asked for by the function's name, with four openings in turn
 documents.jsonl    READMEs, guides, design notes and lists of changes, most of them with long lines
 outputs.jsonl      what compilers, test runners, package managers and servers printed
+configuration.jsonl   settings, build files, pipelines, schemas and markup
+languages.jsonl    code in other languages than those that most labels are in
 elsewhere.jsonl    each window's answerable questions, and as many that a window of another package answers. The labelled questions without an
                    answer are known by their words alone, without any code (AUC 0.93); these are in the style of the others.
 NAME-words.jsonl   those of windows, natural, fresh, close, parts, search, whole and elsewhere with what the tools ask for after a question: words that its code may
@@ -120,7 +122,7 @@ def main():
     for name in ("fresh", "close", "parts", "search", "whole"):
         for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache, VALIDATION | MEASURED):
             add_window(sets, name, row, lines, index)
-    for name in ("documents", "outputs"):  # whose packages' code may be trained on
+    for name in ("documents", "outputs", "configuration", "languages"):  # whose packages' code may be trained on
         for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache, None):
             add_window(sets, name, row, lines, index)
     for name, records in sets.items():

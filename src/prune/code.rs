@@ -58,6 +58,7 @@ impl<'a> Code<'a> {
     /// Some lines of a whole file.
     pub fn part(path: &str, text: &'a [&'a str], range: Range<usize>) -> Self {
         let syntax = match Language::of(path) {
+            Some(Language::Bash) if is_of_another_interpreter(text) => Syntax::Plain(Form::of(path, text)),
             Some(language) => Syntax::Grammar(language),
             None if [".md", ".markdown", ".mdx"].iter().any(|end| path.ends_with(end)) => Syntax::Markdown,
             None => Syntax::Plain(Form::of(path, text)),
@@ -73,7 +74,10 @@ impl<'a> Code<'a> {
 
     fn structure(&self) -> &Structure {
         self.structure.get_or_init(|| match self.syntax {
-            Syntax::Grammar(language) => language.parse(&self.text.concat()).map_or(Structure::Plain(Form::Indentation), Structure::Tree),
+            Syntax::Grammar(language) => {
+                let reading = language.parse(&self.text.concat()).filter(|reading| language != Language::Bash || !reading.is_in_vain());
+                reading.map_or(Structure::Plain(Form::Indentation), Structure::Tree)
+            }
             Syntax::Markdown => Structure::Markdown(Markdown::new(&self.text.concat())),
             Syntax::Plain(form) => Structure::Plain(form),
         })
@@ -134,8 +138,12 @@ impl<'a> Code<'a> {
     fn headers(&self, scores: &[f32]) -> Vec<bool> {
         let (heads, with_end) = match self.structure() {
             Structure::Tree(reading) => {
-                let heads = self.heads_of_definitions(&reading.tree, scores);
-                (if heads.is_empty() { outermost(Form::Indentation, self.lines()) } else { heads }, false)
+                let mut heads = self.heads_of_definitions(&reading.tree, scores);
+                if self.is_mostly_outside(&reading.tree) {
+                    let more = LONGEST_OUTLINE.saturating_sub(heads.len());
+                    heads.extend(outermost(Form::Indentation, self.lines()).into_iter().take(more));
+                }
+                (heads, false)
             }
             Structure::Markdown(markdown) => {
                 (markdown.headings().iter().flat_map(|heading| self.own(&heading.lines)).take(LONGEST_OUTLINE).collect(), false)
@@ -149,6 +157,13 @@ impl<'a> Code<'a> {
         }
         heads.into_iter().for_each(|line| kept[line] = true);
         kept
+    }
+
+    /// Whether definitions have less than a third of the lines, as in scripts: then their headers alone are no outline.
+    fn is_mostly_outside(&self, tree: &Tree) -> bool {
+        let mut defined = vec![false; self.lines().len()];
+        self.own_headers(tree).into_iter().for_each(|header| defined[header.whole].fill(true));
+        3 * defined.iter().filter(|defined| **defined).count() < defined.len()
     }
 
     /// Lines of the headers of definitions. Of too many definitions those come first that are no tests, then those that are in no other, then those
@@ -166,6 +181,12 @@ impl<'a> Code<'a> {
         }
         headers.into_iter().flat_map(|header| header.rows).collect()
     }
+}
+
+/// Whether a script names an interpreter that is no shell.
+fn is_of_another_interpreter(text: &[&str]) -> bool {
+    let interpreter = text.first().and_then(|line| line.strip_prefix("#!"));
+    interpreter.is_some_and(|it| !it.split_whitespace().any(|word| word.ends_with("sh")))
 }
 
 /// Whether this is what tests are called: `tests`, `test_retry`, `TestRetry`, `RetryTest`.

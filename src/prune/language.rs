@@ -160,7 +160,7 @@ const TEXTS: &[&str] = &[
     "string_content",
 ];
 /// Branches that can be left out of their statement.
-const ALTERNATIVES: &[&str] = &["elif_clause", "else_clause", "else_if_clause"];
+const ALTERNATIVES: &[&str] = &["elif_clause", "else_clause", "else_if_clause", "switch_entry"];
 /// Written before what they belong to, as its siblings.
 const PREFIXES: &[&str] = &["attribute_item", "decorator", "attribute_list"];
 
@@ -219,11 +219,17 @@ const FUNCTIONS: &[&str] = &[
     "constructor_declaration",
     "compact_constructor_declaration",
     "secondary_constructor",
+    "destructor_declaration",
     "init_declaration",
+    "deinit_declaration",
     "protocol_function_declaration",
     "local_function_statement",
     "operator_declaration",
     "macro_definition",
+    // what a property does, see `Defined`
+    "accessor_list",
+    "computed_property",
+    "getter",
 ];
 
 /// What a node defines.
@@ -361,12 +367,17 @@ impl Language {
 
     /// Whether `#if` and its kin stand between lines.
     pub fn has_preprocessor(self) -> bool {
-        matches!(self, C | Cpp)
+        matches!(self, C | Cpp | CSharp | Swift)
     }
 
-    /// Whether an empty block is an error, so that a gap has to be read as a statement.
-    pub fn needs_statements(self) -> bool {
-        matches!(self, Bash | Python | Swift)
+    /// Nodes whose statements must not all be missing, so that a gap in one has to be read as a statement.
+    pub fn never_empty(self) -> &'static [&'static str] {
+        match self {
+            Bash => &["compound_statement", "do_group", "if_statement", "elif_clause", "else_clause", "subshell"],
+            Python => &["block", "module"],
+            Swift => &["statements"],
+            _ => &[],
+        }
     }
 }
 
@@ -397,6 +408,18 @@ impl Reading {
     /// A line of the text as it was read: spaces in place of one that was not.
     pub fn line<'a>(&self, number: usize, line: &'a str) -> Cow<'a, str> {
         as_read(line, self.unread.get(number).copied().unwrap_or_default())
+    }
+
+    /// Whether more than half of the text is in places that the grammar could not read.
+    pub fn is_in_vain(&self) -> bool {
+        let mut lost = 0;
+        each_node(self.tree.root_node(), |node, _| {
+            if node.is_error() {
+                lost += node.end_byte() - node.start_byte();
+            }
+            node.has_error() && !node.is_error()
+        });
+        2 * lost > self.tree.root_node().end_byte()
     }
 
     /// The tree of some of these lines; none once that has taken too long.

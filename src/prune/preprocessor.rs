@@ -1,4 +1,4 @@
-//! Conditions of the C preprocessor. Their branches are alternatives that a grammar reads one after the other: a brace that both open and
+//! Conditions of the C preprocessor, and those of C# and Swift. Their branches are alternatives that a grammar reads one after the other: a brace that both open and
 //! that is closed once is an error to it, and whatever is around is lost.
 
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ impl Directive {
         Some(match word {
             "if" => Self::If { never: rest.split_whitespace().next() == Some("0") },
             "ifdef" | "ifndef" => Self::If { never: false },
-            "else" | "elif" | "elifdef" | "elifndef" => Self::Else,
+            "else" | "elif" | "elseif" | "elifdef" | "elifndef" => Self::Else,
             "endif" => Self::End,
             _ => Self::Other,
         })

@@ -26,9 +26,15 @@ const LONGEST_REPAIRED: usize = 20_000;
 /// Definitions within definitions that have headers.
 const LEVELS: usize = 3;
 
-/// Rows (0-based lines) of a node.
+/// Rows (0-based lines) of a node. Swift's statements end where the next line begins to say something.
 fn rows(node: Node<'_>) -> Range<usize> {
-    let (start, end) = (node.start_position(), node.end_position());
+    let mut last = node;
+    while matches!(last.kind(), "statements" | "switch_entry")
+        && let Some(inner) = last.child(last.child_count().saturating_sub(1))
+    {
+        last = inner;
+    }
+    let (start, end) = (node.start_position(), last.end_position());
     let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
     start.row..last + 1
 }
@@ -52,15 +58,30 @@ fn keep(kept: &mut [bool], range: Range<usize>) {
     kept[range.start.min(end)..end].fill(true);
 }
 
+/// How completion treats a node, where its kind means two things.
+fn role_of(node: Node<'_>) -> Role {
+    let begins_with = |kind: &str| node.child(0).is_some_and(|first| first.kind() == kind);
+    match node.kind() {
+        "function_body" if begins_with("=") => Role::Statement, // Kotlin's `fun f() = …` has one expression
+        "list" if !begins_with("[") => Role::Statement,         // Bash's `a && b`
+        "subshell" if begins_with("(") => Role::Container,      // Bash's; Ruby's is a command in backticks
+        kind => Role::of(kind),
+    }
+}
+
+/// Whether all children are statements of a branch from its first on; in Bash they are from `then` on, and in what `else` begins.
+fn is_branch(node: Node<'_>) -> bool {
+    let ends_with_fi = |parent: Node<'_>| parent.child(parent.child_count().saturating_sub(1)).is_some_and(|last| last.kind() == "fi");
+    node.kind() == "else_clause" && node.parent().is_some_and(ends_with_fi)
+}
+
 /// Completes a node that stays in the view.
 fn visit(node: Node<'_>, wanted: &Wanted, kept: &mut [bool], depth: usize) {
     let span = rows(node);
-    // Kotlin's `fun f() = …` has one expression for a body.
-    let role = if node.kind() == "function_body" && node.child(0).is_some_and(|first| first.kind() == "=") {
-        Role::Statement
-    } else {
-        Role::of(node.kind())
-    };
+    if node.kind() == "statements" && !wanted.any(&span) {
+        return; // Swift's, whose braces are around them
+    }
+    let role = role_of(node);
     if span.len() == 1 || depth > DEEPEST || (matches!(role, Role::Literal | Role::Text) && span.len() <= SHORT) {
         return keep(kept, span);
     }
@@ -77,17 +98,19 @@ fn visit(node: Node<'_>, wanted: &Wanted, kept: &mut [bool], depth: usize) {
     let mut introduces = false; // whether the child before is a kept prefix of this one
     let mut says = None; // where a wanted comment ends, and what it is about begins
     let mut previous_end = span.start;
+    let mut in_branch = is_branch(node);
     for child in node.children(&mut node.walk()) {
         let own = rows(child);
         let is_about = says == Some(own.start);
         let child_role = Role::of(child.kind());
         let optional = if node.kind() == "token_tree" {
             child.id() != first && child.id() != last // every word of a macro is a child of its own
-        } else if container {
+        } else if container || in_branch {
             child.is_named() && !is_delimiter(child) || is_separator(child, node)
         } else {
             child_role == Role::Alternative && own.start > previous_end
         };
+        in_branch |= child.kind() == "then" && !child.is_named();
         let comment = child.kind().ends_with("comment") && (own.start > previous_end || child.id() == first);
         says = (comment && (is_about || wanted.any(&own))).then_some(own.end);
         previous_end = own.end - 1;
@@ -193,9 +216,10 @@ struct Statements(HashSet<usize>);
 impl Statements {
     fn new(Reading { grammar, tree, .. }: &Reading) -> Self {
         let mut rows = HashSet::new();
-        if grammar.needs_statements() {
+        let never_empty = grammar.never_empty();
+        if !never_empty.is_empty() {
             each_node(tree.root_node(), |node, parent| {
-                if node.is_named() && matches!(parent, Some("block" | "module" | "compound_statement" | "do_group" | "statements")) {
+                if node.is_named() && parent.is_some_and(|parent| never_empty.contains(&parent)) {
                     rows.insert(node.start_position().row);
                 }
                 true
@@ -305,6 +329,7 @@ impl<'tree> Defined<'tree> {
                 value(assignment, "right", left.child_by_field_name("property").or(Some(left)))
             }),
             "type_declaration" => last.and_then(|one| value(one, "type", one.child_by_field_name("name"))),
+            "property_declaration" | "indexer_declaration" => property(node),
             "type_spec" => value(node, "type", node.child_by_field_name("name")),
             "type_definition" => value(node, "type", name_of(node)),
             _ => None,
@@ -315,6 +340,15 @@ impl<'tree> Defined<'tree> {
     fn defines(&self) -> Option<Definer> {
         Definer::of(self.definition.kind())
     }
+}
+
+/// A property that does something when it is read; others are values.
+fn property(node: Node<'_>) -> Option<Defined<'_>> {
+    let does = |child: &Node<'_>| matches!(child.kind(), "accessor_list" | "computed_property" | "getter");
+    let definition = node.named_children(&mut node.walk()).find(does)?;
+    let variable = node.named_children(&mut node.walk()).find(|child| child.kind() == "variable_declaration"); // Kotlin's
+    let name = node.child_by_field_name("name").or_else(|| variable?.named_child(0));
+    Some(Defined { definition, around: node, name })
 }
 
 /// `depth`: how far below the root `node` is.
@@ -334,6 +368,7 @@ fn collect_headers(node: Node<'_>, level: usize, depth: usize, found: &mut Vec<H
         let Defined { definition, around, name } = defined;
         let container = |node: &Node<'_>| Role::of(node.kind()) == Role::Container;
         let body = definition.child_by_field_name("body").or_else(|| definition.named_children(&mut definition.walk()).find(container));
+        let body = body.or((definition != around && container(&definition)).then_some(definition));
         let start = around.start_position().row;
         let ends_before = |body: Node<'_>| {
             let row = body.start_position().row;
@@ -346,7 +381,8 @@ fn collect_headers(node: Node<'_>, level: usize, depth: usize, found: &mut Vec<H
         let name = name.map(|name| (name.start_position().row, name.start_position().column..name.end_position().column));
         found.push(Header { rows: start..inside.max(start + 1), whole: rows(around), name, level });
         if let Some(body) = body.filter(|_| definer == Definer::Holder) {
-            collect_headers(body, level + 1, depth + 1, found);
+            let inner = if definition.kind() == "namespace_declaration" { level } else { level + 1 }; // C# files are all in one
+            collect_headers(body, inner, depth + 1, found);
         }
     }
 }
@@ -387,6 +423,13 @@ mod tests {
         assert_eq!(names(Language::Php, php), ["C 4..10", "T 5..9", "f 6..8"]);
         let ruby = "module M\n  validates :a,\n    presence: true if x\n  class << self\n    def f\n    end\n  end\nend\n";
         assert_eq!(names(Language::Ruby, ruby), ["M 0..8", "f 4..6"]);
+        let csharp = "namespace N\n{\n  class A\n  {\n    [X]\n    public int P\n    {\n      get { return 1; }\n    }\n    class B\n    {\n      void f()\n      {\n      }\n    }\n  }\n}\n";
+        assert_eq!(names(Language::CSharp, csharp), ["N 0..17", "A 2..16", "P 4..9", "B 9..15", "f 11..14"]);
+        let kotlin = "class A {\n  companion object {\n    val x = listOf(\n      1,\n    )\n  }\n  val String.p: Int\n    get() = 1\n  fun f(): Int =\n    1\n}\n";
+        assert_eq!(names(Language::Kotlin, kotlin), ["A 0..11", "p 6..8", "f 8..10"]);
+        let swift = "extension A {\n  var p: Int {\n    return 1\n  }\n  let q = [\n    1,\n  ]\n  func f() {\n  }\n}\n";
+        assert_eq!(names(Language::Swift, swift), ["A 0..10", "p 1..4", "f 7..9"]);
+        assert_eq!(names(Language::Bash, "f() {\n  go\n}\nfunction g {\n  go\n}\n"), ["f 0..3", "g 3..6"]);
         assert_eq!(names(Language::Rust, "union U {\n  a: u8,\n}\nextern \"C\" {\n  fn f(\n    a: u8,\n  );\n}\n"), ["U 0..3", "f 4..7"]);
     }
 

@@ -31,7 +31,8 @@ fn meant(path: &str, import: &Import, repository: &Repository<'_>) -> Vec<String
         Import::Use(used) => one(rust(path, used, repository)),
         Import::Named(name) => match Language::of(path) {
             Some(Language::Go) => go(path, name, repository),
-            Some(Language::Java | Language::Kotlin) => java(name, repository),
+            Some(Language::Java) => java(name, repository),
+            Some(Language::Kotlin) => kotlin(name, repository),
             Some(Language::C | Language::Cpp | Language::Bash) => one(include(path, name, repository)),
             Some(Language::Php | Language::Ruby) => one(required(path, name, repository)),
             _ => one(script(path, name, repository)),
@@ -196,6 +197,15 @@ fn java(name: &str, repository: &Repository<'_>) -> Vec<String> {
         CLASS_ENDINGS.iter().find_map(|ending| repository.files_called(&format!("{}{ending}", last(name))).find(is_it).cloned())
     };
     class(name).or_else(|| class(directory(name))).into_iter().collect()
+}
+
+/// As Java's, and functions and values, which may be in any file of their package.
+fn kotlin(name: &str, repository: &Repository<'_>) -> Vec<String> {
+    let found = java(name, repository);
+    if !found.is_empty() || !last(name).starts_with(char::is_lowercase) {
+        return found;
+    }
+    java(&format!("{}/*", directory(name)), repository).into_iter().filter(|file| file.ends_with(".kt")).collect()
 }
 
 /// Whether `path` is `end` below some source root.

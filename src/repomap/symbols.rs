@@ -1,5 +1,7 @@
 //! What a file offers: the signatures of its top level, and the first line of what is said about each.
 
+use std::ops::Range;
+
 use tree_sitter::Node;
 
 use super::repository::Source;
@@ -64,7 +66,9 @@ fn collect(source: &Source, parent: Node<'_>, levels: usize, out: &mut Vec<Symbo
                 collect(source, node, levels - 1, out);
             }
             "mod_item" if node.child_by_field_name("body").is_none() => {}
-            kind if is_symbol(source.language, kind) && !is_forward(node) && !is_value(node) => add(source, node, levels, out),
+            kind if is_symbol(source.language, kind) && !is_forward(node) && !is_value(node) && !is_private(source, node) => {
+                add(source, node, levels, out);
+            }
             _ => {}
         }
     }
@@ -118,7 +122,9 @@ fn is_symbol(language: Language, kind: &str) -> bool {
             "enum_declaration",
             "delegate_declaration",
         ],
-        Language::Kotlin => &["class_declaration", "object_declaration", "function_declaration"],
+        Language::Kotlin => {
+            &["class_declaration", "object_declaration", "companion_object", "function_declaration", "property_declaration", "type_alias"]
+        }
         Language::Swift => &["class_declaration", "protocol_declaration", "function_declaration"],
         Language::Bash => &["function_definition"],
     };
@@ -154,10 +160,11 @@ fn add(source: &Source, node: Node<'_>, levels: usize, out: &mut Vec<Symbol>) {
         return;
     }
     let mut cursor = body.walk();
-    let children: Vec<Node<'_>> = body.named_children(&mut cursor).collect();
+    // C# has conditions among its members.
+    let children: Vec<Node<'_>> = body.named_children(&mut cursor).flat_map(unconditional).collect();
     for child in &children {
         let child = child.child_by_field_name("definition").filter(|_| child.kind() == "decorated_definition").unwrap_or(*child);
-        if is_member(child) {
+        if is_member(source.language, child) && !is_private(source, child) {
             out.push(Symbol { signature: signature(source, child), doc: doc(source, child), member: true });
         }
     }
@@ -171,10 +178,28 @@ fn is_of_tests(source: &Source, module: Node<'_>) -> bool {
     module.child_by_field_name("name").is_some_and(|name| matches!(&source.text[name.byte_range()], "test" | "tests"))
 }
 
-/// The body of a definition; Kotlin's grammar has no name for it.
+/// The body of a definition, or what a property is or does; Kotlin's grammar has no name for it.
 fn body_of(node: Node<'_>) -> Option<Node<'_>> {
-    let is_body = |child: &Node<'_>| matches!(child.kind(), "class_body" | "enum_class_body" | "function_body");
-    node.child_by_field_name("body").or_else(|| node.named_children(&mut node.walk()).find(is_body))
+    let is_body = |child: &Node<'_>| match child.kind() {
+        "class_body" | "enum_class_body" | "function_body" => true,
+        "accessor_list" | "arrow_expression_clause" | "computed_property" | "getter" | "property_delegate" | "=" => {
+            is_property(node.kind())
+        }
+        "block" => node.kind() == "secondary_constructor",
+        _ => false,
+    };
+    node.child_by_field_name("body").or_else(|| node.children(&mut node.walk()).find(is_body))
+}
+
+/// Properties of C#, Kotlin and Swift.
+fn is_property(kind: &str) -> bool {
+    matches!(kind, "property_declaration" | "indexer_declaration")
+}
+
+/// Whether a property is for its own class or file only: of methods all are listed, but values are many.
+fn is_private(source: &Source, node: Node<'_>) -> bool {
+    let modifiers = &source.text[node.start_byte()..body_of(node).map_or(node.end_byte(), |body| body.start_byte())];
+    is_property(node.kind()) && modifiers.split_whitespace().any(|word| matches!(word, "private" | "fileprivate" | "protected"))
 }
 
 /// Types that stand in other ones, or in modules, as they stand at the top elsewhere.
@@ -182,7 +207,9 @@ fn is_inner_type(language: Language, kind: &str) -> bool {
     match language {
         Language::Ruby => matches!(kind, "class" | "module"),
         Language::Java | Language::CSharp => is_symbol(language, kind),
-        Language::Kotlin | Language::Swift => is_symbol(language, kind) && kind != "function_declaration",
+        Language::Kotlin | Language::Swift => {
+            is_symbol(language, kind) && !matches!(kind, "function_declaration" | "property_declaration" | "type_alias")
+        }
         _ => false,
     }
 }
@@ -201,12 +228,20 @@ fn has_members(kind: &str) -> bool {
                 | "record_declaration"
                 | "module"
                 | "object_declaration"
+                | "companion_object"
                 | "protocol_declaration"
         )
 }
 
-fn is_member(node: Node<'_>) -> bool {
-    matches!(node.kind(), "field_declaration" | "declaration") && announces_function(node)
+/// A node, or what a condition holds.
+fn unconditional(node: Node<'_>) -> Vec<Node<'_>> {
+    if node.kind() == "preproc_if" { node.named_children(&mut node.walk()).collect() } else { vec![node] }
+}
+
+fn is_member(language: Language, node: Node<'_>) -> bool {
+    let has_properties = matches!(language, Language::CSharp | Language::Kotlin | Language::Swift);
+    has_properties && is_property(node.kind())
+        || matches!(node.kind(), "field_declaration" | "declaration") && announces_function(node)
         || matches!(
             node.kind(),
             "function_definition"
@@ -218,6 +253,7 @@ fn is_member(node: Node<'_>) -> bool {
                 | "constructor_declaration"
                 | "secondary_constructor"
                 | "init_declaration"
+                | "operator_declaration"
                 | "protocol_function_declaration"
                 | "method_signature"
                 | "abstract_method_signature"
@@ -248,7 +284,9 @@ fn signature(source: &Source, node: Node<'_>) -> String {
         .flatten()
         .map(|last| last.end_byte());
     let end = head.or(body).unwrap_or(node.end_byte());
-    let text = without_comments(source, node, end);
+    let attributes = if source.language == Language::CSharp { "attribute_list" } else { "" };
+    let first = node.children(&mut node.walk()).find(|child| child.kind() != attributes).unwrap_or(node);
+    let text = without_comments(source, node, first.start_byte()..end);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let mut text = String::new();
     for line in lines {
@@ -265,9 +303,9 @@ fn signature(source: &Source, node: Node<'_>) -> String {
     cut(if source.language == Language::Ruby { text.trim_end_matches(" end") } else { text })
 }
 
-/// The text of a node up to `end`, its comments left out.
-fn without_comments(source: &Source, node: Node<'_>, end: usize) -> String {
-    let (mut out, mut at) = (String::new(), node.start_byte());
+/// Some bytes of a node, its comments left out.
+fn without_comments(source: &Source, node: Node<'_>, Range { start, end }: Range<usize>) -> String {
+    let (mut out, mut at) = (String::new(), start);
     each_node(node, |inner, _| {
         if inner.kind().contains("comment") && inner.start_byte() >= at && inner.end_byte() <= end {
             out.push_str(&source.text[at..inner.start_byte()]);
@@ -305,7 +343,9 @@ fn doc(source: &Source, node: Node<'_>) -> Option<String> {
         let last = if ends.column == 0 { ends.row.saturating_sub(1) } else { ends.row };
         last + 1 >= line && (comment.kind().contains("comment") || comment.kind() == "attribute_item")
     }) {
-        if comment.kind().contains("comment") {
+        // Of a script, not what runs or checks it.
+        let about = !(source.language == Language::Bash && ["#!", "# shellcheck"].iter().any(|start| text(comment).starts_with(start)));
+        if comment.kind().contains("comment") && about {
             first = Some(comment);
         }
         line = comment.start_position().row;
@@ -320,15 +360,20 @@ fn doc(source: &Source, node: Node<'_>) -> Option<String> {
     }
 }
 
-/// `<summary>Reads orders.</summary>` without what is in brackets.
+/// `<summary>Reads orders.</summary>` without its tags.
 fn without_tags(text: &str) -> String {
-    let mut inside = false;
-    let is_text = |c: &char| {
-        let before = inside;
-        inside = (inside || *c == '<') && *c != '>';
-        !before && !inside
-    };
-    text.chars().filter(is_text).collect()
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, tag)) = rest.split_once('<') {
+        out.push_str(before);
+        rest = match tag.split_once('>').filter(|_| tag.starts_with(|c: char| c == '/' || c.is_ascii_alphabetic())) {
+            Some((_, behind)) => behind,
+            None => {
+                out.push('<');
+                tag
+            }
+        };
+    }
+    out + rest
 }
 
 /// The first line with words in it, without comment marks.

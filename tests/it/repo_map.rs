@@ -484,11 +484,15 @@ fn every_language_has_its_imports_and_symbols() {
             &[
                 (
                     "src/main/kotlin/com/acme/App.kt",
-                    "package com.acme\n\nimport com.acme.cache.Cache\nimport com.acme.cache.Keys as K\nimport kotlin.math.max\n\n/** Begins here. */\nfun main(args: Array<String>) {\n  println(max(1, 2))\n}\n",
+                    "package com.acme\n\nimport com.acme.cache.Cache\nimport com.acme.cache.Keys as K\nimport com.acme.text.shout\nimport kotlin.math.max\n\n/** Begins here. */\nfun main(args: Array<String>) {\n  println(max(1, 2))\n}\n",
                 ),
                 (
                     "src/main/kotlin/com/acme/cache/Cache.kt",
-                    "package com.acme.cache\n\n/** Keeps things. */\ninterface Cache<K> {\n  fun find(key: K): String?\n}\nenum class Policy {\n  LRU, FIFO;\n  fun next(): Policy = LRU\n}\nobject Shared : Base() {\n  override fun run() {}\n}\n",
+                    "package com.acme.cache\n\n/** Keeps things. */\ninterface Cache<K> {\n  fun find(key: K): String?\n}\nenum class Policy {\n  LRU, FIFO;\n  fun next(): Policy = LRU\n}\nobject Shared : Base() {\n  override fun run() {}\n}\nclass Entry(val key: String) {\n  constructor() : this(\"\") {\n    go()\n  }\n  private val hidden = 1\n  val size: Int get() = 1\n  companion object {\n    const val MOST = 3\n    fun of() = Entry()\n  }\n}\ntypealias Entries = List<Entry>\n",
+                ),
+                (
+                    "src/main/kotlin/com/acme/text/Strings.kt",
+                    "package com.acme.text\n\nfun String.shout() = uppercase()\nval String.quiet: String\n  get() = lowercase()\n",
                 ),
                 ("src/main/java/com/acme/cache/Keys.java", "package com.acme.cache;\npublic final class Keys {}\n"),
             ],
@@ -498,7 +502,7 @@ fn every_language_has_its_imports_and_symbols() {
             "src/App.cs",
             &[(
                 "src/App.cs",
-                "using System;\nnamespace Acme.Cache\n{\n    /// <summary>\n    /// Keeps things.\n    /// </summary>\n    public class Cache<K> : ICache where K : notnull\n    {\n        /// <summary>Makes one.</summary>\n        public Cache(int size) { }\n        public string Get(K key) => null;\n        class Entry\n        {\n            void Touch() { }\n        }\n    }\n    public record Point(int X, int Y);\n}\n",
+                "using System;\nnamespace Acme.Cache\n{\n    /// <summary>\n    /// Keeps things.\n    /// </summary>\n    public class Cache<K> : ICache where K : notnull\n    {\n        /// <summary>Makes one.</summary>\n        public Cache(int size) { }\n        /// True if a < b in the order of <see cref=\"Order\"/>.\n        [Obsolete]\n        public string Get(K key) => null;\n        public int Count { get; private set; } = 1;\n#if DEBUG\n        public void Check() { }\n#endif\n        class Entry\n        {\n            void Touch() { }\n        }\n    }\n    public record Point(int X, int Y);\n}\n",
             )],
         ),
         (
@@ -506,7 +510,7 @@ fn every_language_has_its_imports_and_symbols() {
             "Sources/App/Cache.swift",
             &[(
                 "Sources/App/Cache.swift",
-                "import Foundation\n\n/// Keeps things.\npublic struct Cache<K: Hashable> {\n    /// Makes one.\n    public init(size: Int) {}\n    func get(_ key: K) -> String? { nil }\n    enum Policy { case lru }\n}\nprotocol Keeping {\n    func get(key: String) -> Int\n}\nfunc run() async throws {}\n",
+                "import Foundation\n\n/// Keeps things.\npublic struct Cache<K: Hashable> {\n    /// Makes one.\n    public init(size: Int) {}\n    func get(_ key: K) -> String? { nil }\n    private var hidden = 1\n    public var count: Int { 1 }\n    enum Policy { case lru }\n}\nprotocol Keeping {\n    func get(key: String) -> Int\n}\nfunc run() async throws {}\n",
             )],
         ),
         (
@@ -515,7 +519,7 @@ fn every_language_has_its_imports_and_symbols() {
             &[
                 (
                     "bin/run.sh",
-                    "#!/usr/bin/env bash\nsource \"$(dirname \"$0\")/../lib/cache.sh\"\n. ./env.sh\n# Runs it.\nrun() {\n  get \"$@\"\n}\nfunction stop {\n  exit\n}\nrun\n",
+                    "#!/usr/bin/env bash\nsource \"$(dirname \"$0\")/../lib/cache.sh\"\n. ./env.sh\n# shellcheck disable=SC2086\n# Runs it.\nrun() {\n  get \"$@\"\n}\nfunction stop {\n  exit\n}\nrun\n",
                 ),
                 ("bin/env.sh", "KEY=1\n"),
                 ("lib/cache.sh", "# Gets one.\nget() { cat \"$1\"; }\n"),

@@ -75,6 +75,26 @@ fn a_part_of_a_file_is_completed_as_the_file_is() {
     }
 }
 
+/// What is shown of a branch says on which condition it is.
+#[test]
+fn branches_bring_their_conditions() {
+    let files: [(&str, &[&str]); 3] = [
+        ("tests/fixtures/cache.swift", &["fputs", "clock += 2"]),
+        ("tests/fixtures/Cache.cs", &["Console.Error.WriteLine(message)"]),
+        ("tests/fixtures/cache.sh", &["    ls\n", "count=$((count + 1))"]),
+    ];
+    let views = files.map(|(path, needle)| format!("== {path}\n{}", shown(path, needle)));
+    insta::assert_snapshot!(views.concat());
+}
+
+#[test]
+fn a_script_that_is_not_for_a_shell_is_no_shell_script() {
+    let lines = ["#!/usr/bin/env php\n", "<?php\n", "function f() {\n", "  go();\n", "  stop();\n", "}\n"];
+    let mut kept = [false, false, false, true, false, false];
+    Code::new("run.sh", &lines, 0).complete(&mut kept);
+    assert_eq!(kept, [false, false, true, true, false, false]);
+}
+
 #[test]
 fn without_a_grammar_lines_bring_what_they_are_indented_under() {
     let lines = ["jobs:\n", "  build:\n", "    steps:\n", "      - run: make\n", "  test:\n", "    steps:\n", "      - run: make test\n"];
@@ -102,7 +122,7 @@ proptest! {
         let picked = kept.clone();
         complete(&reading, &lines, &mut kept);
         prop_assert!(parses(&reading, &lines, &kept), "completion alone leaves an error");
-        if !language.needs_statements() {
+        if language.never_empty().is_empty() {
             let shown = |(i, line)| if kept[i] { reading.line(i, line) } else { "\n".into() };
             let view: String = lines.iter().copied().enumerate().map(shown).collect();
             prop_assert!(!reading.again(&view).expect("a tree").root_node().has_error());

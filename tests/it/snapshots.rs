@@ -14,7 +14,7 @@ async fn pruned_results() {
     let python =
         json!({ "path": "training/mine.py", "context_focus_question": "How does it find the block of code that a comment describes?" });
     insta::assert_snapshot!("read_python", client.text("read_file", python).await);
-    let grep = json!({ "pattern": "def \\w+", "path": "training", "context_focus_question": "Which function finds the block of code that a comment describes? (docstring, indent, body, lines)" });
+    let grep = json!({ "pattern": "def \\w+", "path": "training", "glob": "*.py", "context_focus_question": "Which function finds the block of code that a comment describes? (docstring, indent, body, lines)" });
     insta::assert_snapshot!("grep", client.text("grep", grep).await);
     let head = json!({ "path": "src/workspace/text.rs", "lines": 120, "context_focus_question": "Which files have to be read by range, and what are they told?" });
     insta::assert_snapshot!("head", client.text("head", head).await);

@@ -1,5 +1,5 @@
-//! Conditions of the C preprocessor, and those of C# and Swift. Their branches are alternatives that a grammar reads one after the other: a brace that both open and
-//! that is closed once is an error to it, and whatever is around is lost.
+//! Conditions of the C preprocessor, and those of C# and Swift. Their branches are alternatives that a grammar reads one after the other: a
+//! brace that both open and that is closed once is an error to it, and whatever is around is lost.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -69,7 +69,7 @@ fn role_of(node: Node<'_>) -> Role {
     }
 }
 
-/// Whether all children are statements of a branch from its first on; in Bash they are from `then` on, and in what `else` begins.
+/// Whether a node is Bash's `else` with its statements, which are its own children; those of its `if` follow `then`.
 fn is_branch(node: Node<'_>) -> bool {
     let ends_with_fi = |parent: Node<'_>| parent.child(parent.child_count().saturating_sub(1)).is_some_and(|last| last.kind() == "fi");
     node.kind() == "else_clause" && node.parent().is_some_and(ends_with_fi)

@@ -138,8 +138,10 @@ impl<'a> Code<'a> {
     fn headers(&self, scores: &[f32]) -> Vec<bool> {
         let (heads, with_end) = match self.structure() {
             Structure::Tree(reading) => {
-                let mut heads = self.heads_of_definitions(&reading.tree, scores);
-                if self.is_mostly_outside(&reading.tree) {
+                let headers = self.own_headers(&reading.tree);
+                let mostly_outside = self.is_mostly_outside(&headers);
+                let mut heads = self.heads_of_definitions(headers, scores);
+                if mostly_outside {
                     let more = LONGEST_OUTLINE.saturating_sub(heads.len());
                     heads.extend(outermost(Form::Indentation, self.lines()).into_iter().take(more));
                 }
@@ -160,16 +162,15 @@ impl<'a> Code<'a> {
     }
 
     /// Whether definitions have less than a third of the lines, as in scripts: then their headers alone are no outline.
-    fn is_mostly_outside(&self, tree: &Tree) -> bool {
+    fn is_mostly_outside(&self, headers: &[Header]) -> bool {
         let mut defined = vec![false; self.lines().len()];
-        self.own_headers(tree).into_iter().for_each(|header| defined[header.whole].fill(true));
+        headers.iter().for_each(|header| defined[header.whole.clone()].fill(true));
         3 * defined.iter().filter(|defined| **defined).count() < defined.len()
     }
 
     /// Lines of the headers of definitions. Of too many definitions those come first that are no tests, then those that are in no other, then those
     /// that score best, with a line each.
-    fn heads_of_definitions(&self, tree: &Tree, scores: &[f32]) -> Vec<usize> {
-        let mut headers = self.own_headers(tree);
+    fn heads_of_definitions(&self, mut headers: Vec<Header>, scores: &[f32]) -> Vec<usize> {
         headers.retain(|header| !header.rows.is_empty());
         if headers.iter().map(|header| header.rows.len()).sum::<usize>() > LONGEST_OUTLINE {
             let score = |header: &Header| scores[header.rows.start];

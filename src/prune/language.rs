@@ -40,7 +40,7 @@ pub enum Language {
 use Language::*;
 
 /// Nodes whose children are independent of each other, so that any of them can be left out: blocks, bodies, cases and literals.
-/// The kinds of all grammars together; no name means two things.
+/// The kinds of all grammars together; what few names mean two things, completion tells apart by the node.
 const CONTAINERS: &[&str] = &[
     // whole files
     "module",
@@ -226,7 +226,7 @@ const FUNCTIONS: &[&str] = &[
     "local_function_statement",
     "operator_declaration",
     "macro_definition",
-    // what a property does, see `Defined`
+    // what a property does when it is read
     "accessor_list",
     "computed_property",
     "getter",

@@ -344,8 +344,7 @@ impl<'tree> Defined<'tree> {
 
 /// A property that does something when it is read; others are values.
 fn property(node: Node<'_>) -> Option<Defined<'_>> {
-    let does = |child: &Node<'_>| matches!(child.kind(), "accessor_list" | "computed_property" | "getter");
-    let definition = node.named_children(&mut node.walk()).find(does)?;
+    let definition = node.named_children(&mut node.walk()).find(|child| Definer::of(child.kind()) == Some(Definer::Function))?;
     let variable = node.named_children(&mut node.walk()).find(|child| child.kind() == "variable_declaration"); // Kotlin's
     let name = node.child_by_field_name("name").or_else(|| variable?.named_child(0));
     Some(Defined { definition, around: node, name })

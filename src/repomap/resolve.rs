@@ -184,16 +184,20 @@ fn go(path: &str, wanted: &str, repository: &Repository<'_>) -> Vec<String> {
     repository.files_in_any(&package).filter(in_package).cloned().collect()
 }
 
+/// The path of a file without the ending of Java's or Kotlin's classes.
+fn class_of(file: &str) -> Option<&str> {
+    CLASS_ENDINGS.iter().find_map(|ending| file.strip_suffix(ending))
+}
+
 /// Java's and Kotlin's classes, which import each other.
 fn java(name: &str, repository: &Repository<'_>) -> Vec<String> {
-    let stem = |file: &str| CLASS_ENDINGS.iter().find_map(|ending| file.strip_suffix(ending)).map(str::to_owned);
     if let Some(package) = name.strip_suffix("/*") {
-        let in_package = |file: &&String| stem(file).is_some() && is_below(directory(file), package);
+        let in_package = |file: &&String| class_of(file).is_some() && is_below(directory(file), package);
         return repository.files_in_any(package).filter(in_package).cloned().collect();
     }
     // A static import names a member of the class before it.
     let class = |name: &str| {
-        let is_it = |file: &&String| stem(file).is_some_and(|file| is_below(&file, name));
+        let is_it = |file: &&String| class_of(file).is_some_and(|class| is_below(class, name));
         CLASS_ENDINGS.iter().find_map(|ending| repository.files_called(&format!("{}{ending}", last(name))).find(is_it).cloned())
     };
     class(name).or_else(|| class(directory(name))).into_iter().collect()

@@ -198,8 +198,8 @@ fn is_property(kind: &str) -> bool {
 
 /// Whether a property is for its own class or file only: of methods all are listed, but values are many.
 fn is_private(source: &Source, node: Node<'_>) -> bool {
-    let modifiers = &source.text[node.start_byte()..body_of(node).map_or(node.end_byte(), |body| body.start_byte())];
-    is_property(node.kind()) && modifiers.split_whitespace().any(|word| matches!(word, "private" | "fileprivate" | "protected"))
+    let modifiers = || &source.text[node.start_byte()..body_of(node).map_or(node.end_byte(), |body| body.start_byte())];
+    is_property(node.kind()) && modifiers().split_whitespace().any(|word| matches!(word, "private" | "fileprivate" | "protected"))
 }
 
 /// Types that stand in other ones, or in modules, as they stand at the top elsewhere.

@@ -295,7 +295,7 @@ def tensors(document, questions, vocabulary, start, end):
     features = np.zeros((len(questions), end - start, FEATURES + LEXICAL), np.float32)
     features[:, :, :FEATURES] = document.features[start:end]
     for i, question in enumerate(questions):
-        lex, question_idf = lexical(document.tokens, question, vocabulary.stop)
+        lex, question_idf = lexical(document.tokens, question, vocabulary)
         ids[i, :len(question)], idf[i, :len(question)], features[i, :, FEATURES:] = question, question_idf, lex[start:end]
     parent = document.parent[start:end].astype(np.int64)
     parent = np.where(parent < start, np.arange(end - start), parent - start)

@@ -26,18 +26,18 @@ def windows(n):
         start = min(start + WINDOW - OVERLAP, n - WINDOW)
 
 
-def refined(model, refiner, document, question, emission, answer, stop):
+def refined(model, refiner, document, question, emission, answer, vocabulary):
     """Log-odds that each line is kept [n], looked at again by the refiner if there is one."""
     log_odds = model.log_odds(emission.double(), torch.from_numpy(document.parent.astype(np.int64)))
     if refiner is None:
         return log_odds.numpy()
-    return refiner(torch.from_numpy(seen(log_odds, document, question, emission, answer, stop))).detach().numpy()
+    return refiner(torch.from_numpy(seen(log_odds, document, question, emission, answer, vocabulary))).detach().numpy()
 
 
-def seen(log_odds, document, question, emission, answer, stop):
+def seen(log_odds, document, question, emission, answer, vocabulary):
     """The refiner's input: [n, SURROUNDINGS + LEXICAL]"""
     among = surroundings(log_odds.numpy(), emission.numpy(), document.parent.astype(np.int64), document.features[:, 1] > 0, answer, len(question))
-    return np.concatenate([among, lexical(document.tokens, question, stop)[0]], 1)
+    return np.concatenate([among, lexical(document.tokens, question, vocabulary)[0]], 1)
 
 
 @torch.no_grad()
@@ -54,11 +54,11 @@ def raw(model, document, vocabulary):
     return list(zip(emissions, answers))
 
 
-def weighed(guessed, document, question, answer, stop):
+def weighed(guessed, document, question, answer, vocabulary):
     """Log-odds that anything answers, with what the words say that came with the question if there are any, and a `Guessed` to weigh them."""
     if guessed is None or not len(question.guessed):
         return answer
-    return guessed(torch.tensor(answer), torch.tensor(found(document.tokens, question.guessed, stop))).item()
+    return guessed(torch.tensor(answer), torch.tensor(found(document.tokens, question.guessed, vocabulary))).item()
 
 
 def score(model, documents, vocabulary, refiner=None, guessed=None):
@@ -68,8 +68,8 @@ def score(model, documents, vocabulary, refiner=None, guessed=None):
     out = []
     for document in documents:
         for question, (emission, answer) in zip(document.questions, raw(model, document, vocabulary)):
-            marginal = 1 / (1 + np.exp(-refined(model, refiner, document, question.ids, emission, answer, vocabulary.stop)))
-            answer = weighed(guessed, document, question, answer, vocabulary.stop)
+            marginal = 1 / (1 + np.exp(-refined(model, refiner, document, question.ids, emission, answer, vocabulary)))
+            answer = weighed(guessed, document, question, answer, vocabulary)
             out.append((document, question.kind, marginal, question.label, 1 / (1 + np.exp(-answer))))
     model.train(was_training)
     return out

@@ -4,12 +4,11 @@
 
 WORK holds refine.pt, the document head, what guessed words say after it, and the refiner that refine.py fitted after the same checkpoint.
 
-OUT_DIR gets model.safetensors (bytes with float32 steps, and float16), config.json (with the thresholds that are best on validation windows, asked in both wordings and with words) and vocab.txt.
+OUT_DIR gets model.safetensors (bytes with float32 steps, and float16), config.json (with the thresholds that are best on validation windows, asked in both wordings and with words) and vocab.txt, with the word that each is a form of behind it.
 """
 import json
 import pathlib
 import re
-import shutil
 import sys
 
 import numpy as np
@@ -94,8 +93,8 @@ def golden(model, guessed, refiner, vocabulary):
         for question in GOLDEN_QUESTIONS:
             document.ask(question, [], "absent", vocabulary)
         for asked, question, (emission, answer) in zip(document.questions, GOLDEN_QUESTIONS, evaluate.raw(model, document, vocabulary)):
-            log_odds = evaluate.refined(model, refiner, document, asked.ids, emission, answer, vocabulary.stop)
-            weighed = evaluate.weighed(guessed, document, asked, answer, vocabulary.stop)
+            log_odds = evaluate.refined(model, refiner, document, asked.ids, emission, answer, vocabulary)
+            weighed = evaluate.weighed(guessed, document, asked, answer, vocabulary)
             cases.append({"lines": lines, "question": question, "emission": [round(float(x), 6) for x in emission],
                           "marginal": [round(float(x), 6) for x in 1 / (1 + np.exp(-log_odds))], "answer": round(answer, 6), "weighed": round(weighed, 6)})
     return cases
@@ -125,7 +124,9 @@ def main():
     strict, balanced, generous = (evaluate.best_threshold(scored, beta, within=PLATEAU) for beta in (0.5, 1, 2))
     thresholds = {"strict": strict, "balanced": balanced, "generous": generous, "answer": document_threshold(scored, GIVEN_UP), "doubt": document_threshold(scored, DOUBTED)}
     (out / "config.json").write_text(json.dumps({**saved["config"], "thresholds": thresholds}, indent=2) + "\n")
-    shutil.copy(work / "vocab.txt", out / "vocab.txt")
+    words = list(vocabulary.words)
+    rows = ((word, words[vocabulary.stems[i] - 1]) for word, i in vocabulary.words.items())
+    (out / "vocab.txt").write_bytes(b"".join(word + (b" " + stem if stem != word else b"") + b"\n" for word, stem in rows))
     golden_path.parent.mkdir(parents=True, exist_ok=True)
     golden_path.write_text(json.dumps(golden(model, guessed, refiner, vocabulary)) + "\n")
     print(json.dumps(thresholds))

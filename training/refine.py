@@ -21,12 +21,14 @@ from data import load_labels, tensors
 from model import Guessed, Refiner, places, student
 from text import Vocabulary, found
 
-# What the head is fitted on, of the questions in forms drawn by lot, beside all that is no code in the usual languages:
-ANSWER_LOTS = 1800   # texts of at most a window
+OTHERS = 400         # texts that are no code in the usual languages, for the head and the refiner: they take longest, as their lines are long
+
+# What the head is fitted on beside them, of the questions in forms drawn by lot:
+ANSWER_LOTS = 1500   # texts of at most a window
 STRANGE = 2          # questions more that each is asked, of other packages' texts: without them it forgets how to tell those
 HEAD_EPOCHS, HEAD_TEXTS, HEAD_RATE = 8, 8, 1e-3
 
-# What the refiner is fitted on, beside all windows of the first labels and all that is no code in the usual languages:
+# What the refiner is fitted on beside them and all windows of the first labels:
 WINDOWS = 600    # of the later labels
 LOTS = 600       # texts of at most LONG lines, with questions in forms drawn by lot
 LONG_LOTS = 150  # longer ones: no window is, and most files are
@@ -90,7 +92,7 @@ def guess(model, documents, vocabulary):
         asked = document.with_questions(document.worded.questions + strange)
         for question, (_, answer) in zip(asked.questions, evaluate.raw(model, asked, vocabulary)):
             if len(question.guessed):
-                out.append((answer, found(document.tokens, question.guessed, vocabulary.stop), question.kind != "absent"))
+                out.append((answer, found(document.tokens, question.guessed, vocabulary), question.kind != "absent"))
     return out
 
 
@@ -127,7 +129,7 @@ def look(model, documents, vocabulary):
             if question.kind != "absent":
                 log_odds = model.log_odds(emission, torch.from_numpy(document.parent.astype(np.int64)))
                 known = question.label >= 0
-                seen = evaluate.seen(log_odds, document, question.ids, emission, answer, vocabulary.stop)
+                seen = evaluate.seen(log_odds, document, question.ids, emission, answer, vocabulary)
                 out.append((package, seen[known], question.label[known], log_odds.numpy()[known]))
     return out
 
@@ -173,6 +175,7 @@ def main():
     training, _ = load_labels(work / "labelled.jsonl", vocabulary, ["lot", "other"])
     random.Random(4).shuffle(training)
     lots, others, training = ([d for d in training if d.apart == apart] for apart in ("lot", "other", None))
+    others = others[:OTHERS]
     if len({d.package for d in lots}) < 2:
         raise SystemExit("labelled.jsonl has questions in forms drawn by lot for less than two packages; fetch them")
     files = [(d.whole, d.package) for d in training if d.whole is not None and len(d.whole.tokens) <= LONGEST][:FILES]

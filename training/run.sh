@@ -31,9 +31,10 @@ go_on further 58 from-more    0.6  $slow --mined 0.1 --dropout 0.15 --renamed 0.
 go_on whole   85 from-further 0.7  $fast --dropout 0.1 --renamed 0.12 --lot 0.55
 go_on read    80 from-whole   0.5  $fast --dropout 0.05 --renamed 0.08 --lot 0.55
 go_on words   52 from-read    0.5  $fast --dropout 0.05 --renamed 0.08 --worded 0.4 --lot 0.5
-go_on prose   32 from-words   0.7  --rate 2e-4 --encoder-rate 1.5e-4 --average 0.997 --texts 4 --mined 0.08 --logs 0.02 --first 0.3 --document 0.4 \
-    --dropout 0.05 --renamed 0.08 --worded 0.25 --lot 0.5 --other 0.25
-"$python" "$here/refine.py" "$work" "$work/from-prose.pt"
-"$python" "$here/export.py" "$work" "$work/from-prose.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
+other="--rate 2e-4 --encoder-rate 1.5e-4 --average 0.997 --texts 4 --mined 0.08 --logs 0.02 --first 0.3 --document 0.4 --dropout 0.05 --renamed 0.08 --worded 0.25 --lot 0.5"
+go_on prose   32 from-words   0.7  $other --other 0.25
+go_on stems   36 from-prose   0.6  $other --other 0.2
+"$python" "$here/refine.py" "$work" "$work/from-stems.pt"
+"$python" "$here/export.py" "$work" "$work/from-stems.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
 "$python" "$here/sets.py" "$work" "$work/packages" "$work/sets"
 cargo run --release --manifest-path "$here/../Cargo.toml" -- eval "$work/sets/windows.jsonl" --baseline bm25 --baseline bm25-wide

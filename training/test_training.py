@@ -7,9 +7,21 @@ import torch
 
 from data import Document, Question, without_answer
 from model import student
-from text import Vocabulary
+from text import Vocabulary, lexical
 
 NONE = np.zeros(0, dtype=np.uint16)
+
+
+class Stems(unittest.TestCase):
+    def test_forms_of_a_word_are_one_in_lexical_evidence(self):
+        words = "parse retry config init index author auth parser parsing retries configuration initialise initialize indices indicate authors authorize".split()
+        vocabulary = Vocabulary([word.encode() for word in words])
+        stem = {word: words[vocabulary.stems[vocabulary.words[word.encode()]] - 1] for word in words}
+        self.assertEqual({word: other for word, other in stem.items() if other != word},
+                         {"parser": "parse", "parsing": "parse", "retries": "retry", "configuration": "config", "initialise": "init", "initialize": "init",
+                          "indices": "index", "authors": "author", "authorize": "auth"})
+        evidence, _ = lexical(Document(["a parser", "a writer"], vocabulary).tokens, vocabulary.question_ids(b"parsing"), vocabulary)
+        self.assertEqual((evidence[:, 0] > 0).tolist(), [True, False])
 
 
 class Crf(unittest.TestCase):

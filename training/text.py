@@ -7,6 +7,8 @@ import re
 
 import numpy as np
 
+from stems import stems
+
 LINE_TOKENS = 96       # subtokens read of a line
 QUESTION_TOKENS = 48   # subtokens read of a question
 BUCKETS = 4096         # hash buckets for subtokens outside the vocabulary
@@ -74,6 +76,7 @@ class Vocabulary:
         self.words = {word: i + 1 for i, word in enumerate(words)}
         self.size = 1 + len(words) + BUCKETS
         self.stop = {self.words[w] for w in STOP if w in self.words}
+        self.stems = stems(self.words, self.size)
         self.cache = {}
 
     def id(self, token):
@@ -155,15 +158,15 @@ def window_mean(x, half):
     return (c[2 * half + 1:2 * half + 1 + n] - c[:n]) / (2 * half + 1)
 
 
-def lexical(tokens, question, stop):
-    """BM25 of each line with the text's own document frequencies.
+def lexical(tokens, question, vocabulary):
+    """BM25 of each line with the text's own document frequencies; forms of one word count as that word.
 
     tokens [n, LINE_TOKENS] ids (0 pads), question: ids. Returns ([n, LEXICAL] float32, [len(question)] float32: the idf of each
     question token in this text, divided by 8). Columns: BM25 of the line, of +-3 and +-10 lines (each divided by its
     maximum), the share of the question's idf mass on the line, and within +-10 lines.
     """
-    n = len(tokens)
-    wanted = sorted({int(t) for t in question} - stop - {0})
+    n, tokens, question = len(tokens), vocabulary.stems[tokens], vocabulary.stems[question].tolist()
+    wanted = sorted(set(question) - vocabulary.stop - {0})
     length = (tokens != 0).sum(1)
     average = max(1.0, float(length.sum()) / max(1, int((length > 0).sum())))
     norm = 1.2 * (0.25 + 0.75 * length / average)
@@ -191,9 +194,9 @@ def lexical(tokens, question, stop):
     if mass > 0:
         out[:, 3] = here / mass
         out[:, 4] = near / mass
-    return out, np.array([idf_of.get(int(t), 0.0) / 8 for t in question], dtype=np.float32)
+    return out, np.array([idf_of.get(t, 0.0) / 8 for t in question], dtype=np.float32)
 
 
-def found(tokens, guessed, stop):
+def found(tokens, guessed, vocabulary):
     """The share of the guessed words' idf mass that stands within +-10 lines, at its best place: how much of what was guessed the text has."""
-    return float(lexical(tokens, guessed, stop)[0][:, 4].max(initial=0))
+    return float(lexical(tokens, guessed, vocabulary)[0][:, 4].max(initial=0))

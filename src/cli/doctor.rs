@@ -17,7 +17,7 @@ use super::setup::places;
 
 /// A file to prune wherever codeskim is installed, and what to ask of it.
 const SAMPLE: &str = include_str!("../workspace/mod.rs");
-const QUESTION: &str = "What happens when a link with an absolute target points into the root?";
+const QUESTION: &str = "What happens with a link whose target is absolute but lies inside the root?";
 
 /// How long a configured program may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(5);

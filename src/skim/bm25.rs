@@ -1,4 +1,5 @@
-//! The baseline: BM25 with the text's own document frequencies, smoothed over neighbouring lines. No model, no training.
+//! The baseline: BM25 with the text's own document frequencies, smoothed over neighbouring lines. No model, no training; words count as they are
+//! spelled, as in BM25 elsewhere.
 
 use tokio_util::sync::CancellationToken;
 
@@ -24,7 +25,7 @@ impl Bm25 {
 impl Skimmer for Bm25 {
     /// `answer` is the share of the question's idf mass that occurs within ten lines, at its best place.
     fn skim(&self, lines: &[&str], question: &str, _: &CancellationToken) -> Result<LineScores, SkimError> {
-        let document = Document::new(lines, question, embedded::vocabulary());
+        let document = Document::new(lines, question, embedded::vocabulary_as_spelled());
         let keep = document.features.iter().map(|row| row[FEATURES + self.column]).collect();
         Ok(LineScores { keep, answer: best_place(&document.features), thresholds: THRESHOLDS, note: None })
     }

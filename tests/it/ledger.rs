@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::common::{BINARY, Client, REPOSITORY, eras, gap};
 
 const FILE: &str = "src/workspace/mod.rs";
-const QUESTION: &str = "What happens when a link with an absolute target points into the root?";
+const QUESTION: &str = "What happens with a link whose target is absolute but lies inside the root?";
 
 /// A place for a ledger.
 struct Place(tempfile::TempDir);

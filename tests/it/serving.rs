@@ -16,7 +16,7 @@ use crate::common::{BINARY, Client, REPOSITORY, codeskim, eras};
 use crate::swe_pruner::write_checkpoint;
 
 const FILE: &str = "src/workspace/mod.rs";
-const QUESTION: &str = "What happens when a link with an absolute target points into the root?";
+const QUESTION: &str = "What happens with a link whose target is absolute but lies inside the root?";
 
 /// `codeskim serve --http`, until dropped.
 struct Served {

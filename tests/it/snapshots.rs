@@ -9,7 +9,7 @@ use crate::common::{Client, REPOSITORY, eras};
 #[tokio::test]
 async fn pruned_results() {
     let client = Client::start(Path::new(REPOSITORY), eras()[1].clone()).await;
-    let read = json!({ "path": "src/workspace/mod.rs", "context_focus_question": "What happens when a link with an absolute target points into the root?" });
+    let read = json!({ "path": "src/workspace/mod.rs", "context_focus_question": "What happens with a link whose target is absolute but lies inside the root?" });
     insta::assert_snapshot!("read", client.text("read_file", read).await);
     let python =
         json!({ "path": "training/mine.py", "context_focus_question": "How does it find the block of code that a comment describes?" });

@@ -205,6 +205,12 @@ pub fn vocabulary() -> &'static Vocabulary {
     VOCABULARY_OF_WEIGHTS.get_or_init(|| Vocabulary::new(VOCABULARY))
 }
 
+/// The same, each form of a word being a word of its own.
+pub fn vocabulary_as_spelled() -> &'static Vocabulary {
+    static AS_SPELLED: OnceLock<Vocabulary> = OnceLock::new();
+    AS_SPELLED.get_or_init(|| Vocabulary::as_spelled(VOCABULARY))
+}
+
 /// Windows that cover `0..n`: one of at most [`ALONE`], or several of [`WINDOW`], neighbours sharing at least [`OVERLAP`] lines.
 fn windows(n: usize) -> Vec<std::ops::Range<usize>> {
     if n <= ALONE {

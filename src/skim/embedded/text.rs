@@ -36,14 +36,23 @@ const COMMENT: [&[u8]; 7] = [b"#", b"//", b"/*", b"*", b"\"\"\"", b"'''", b"--"]
 pub struct Vocabulary {
     ids: HashMap<&'static [u8], u32>,
     stop: Vec<u32>,
+    /// For each word, the id of the most frequent word that it is a form of; none where each form is a word of its own.
+    stems: Vec<u32>,
 }
 
 impl Vocabulary {
-    /// From the words, one a line, most frequent first.
+    /// From the words, one a line, most frequent first; behind a space the most frequent word that each is a form of, if that is another.
     pub fn new(words: &'static str) -> Self {
-        let ids: HashMap<_, _> = words.lines().zip(1..).map(|(word, id)| (word.as_bytes(), id)).collect();
+        let rows = words.lines().map(|line| line.split_once(' ').unwrap_or((line, line)));
+        let ids: HashMap<_, _> = rows.clone().zip(1..).map(|((word, _), id)| (word.as_bytes(), id)).collect();
         let stop = STOP.split_whitespace().filter_map(|word| ids.get(word.as_bytes()).copied()).collect();
-        Self { ids, stop }
+        let stems = rows.map(|(_, stem)| ids[stem.as_bytes()]).collect();
+        Self { ids, stop, stems }
+    }
+
+    /// The same words, each form of one being a word of its own.
+    pub fn as_spelled(words: &'static str) -> Self {
+        Self { stems: Vec::new(), ..Self::new(words) }
     }
 
     /// Number of ids.
@@ -53,6 +62,11 @@ impl Vocabulary {
 
     fn id(&self, token: &[u8]) -> u32 {
         self.ids.get(token).copied().unwrap_or_else(|| (1 + self.ids.len() + fnv1a(token) as usize % BUCKETS) as u32)
+    }
+
+    /// What forms of one word have in common.
+    fn stem(&self, id: u32) -> u32 {
+        (id as usize).checked_sub(1).and_then(|word| self.stems.get(word)).copied().unwrap_or(id)
     }
 
     /// Ids of the subtokens of a question after the word that says what kind it is, and after that one's verb. Of a long one function words are
@@ -178,8 +192,10 @@ impl Document {
         let guessed = vocabulary.guess_ids(question);
         let question = vocabulary.question_ids(question);
         let (mut features, parent) = line_features(lines);
-        let question_idf = lexical(&tokens, &question, &vocabulary.stop, &mut features);
-        let found = (!guessed.is_empty()).then(|| found(&tokens, &guessed, &vocabulary.stop));
+        let stems = |ids: &[u32]| ids.iter().map(|id| vocabulary.stem(*id)).collect::<Vec<_>>();
+        let words: Vec<_> = tokens.iter().map(|line| stems(line)).collect();
+        let question_idf = lexical(&words, &stems(&question), &vocabulary.stop, &mut features);
+        let found = (!guessed.is_empty()).then(|| found(&words, &stems(&guessed), &vocabulary.stop));
         Self { tokens, features, parent, question, question_idf, found }
     }
 }
@@ -248,7 +264,8 @@ fn among(word: &[u8], words: &str) -> bool {
     !word.is_empty() && words.split_whitespace().any(|other| other.as_bytes() == word)
 }
 
-/// BM25 of each line with the text's own document frequencies, written behind the structure features.
+/// BM25 of each line with the text's own document frequencies, written behind the structure features. Of tokens and question it takes the stems, as
+/// people ask in one form for what code spells in another.
 ///
 /// Columns: BM25 of the line, of +-3 and of +-10 lines (each divided by its maximum), the share of the question's idf mass on the line,
 /// and within +-10 lines. Returns the idf of each question token in this text, divided by 8.
@@ -371,6 +388,16 @@ mod tests {
         assert!(found(&lines, "sleep, backoff") > Some(0.99));
         assert_eq!(found(&lines, "if, how"), None, "function words say nothing");
         assert_eq!(Document::new(&lines, "delay", &vocabulary).found, None);
+    }
+
+    #[test]
+    fn evidence_counts_forms_of_one_word_as_that_word() {
+        let vocabulary = Vocabulary::new("parse\nparser parse\nother");
+        let document = Document::new(&["other", "the parser", "other parser"], "Who reads? (parser, parse)", &vocabulary);
+        let evidence: Vec<_> = document.features.iter().map(|row| row[FEATURES]).collect();
+        assert!(evidence[0] == 0.0 && evidence[1] == 1.0 && evidence[2] > 0.0, "{evidence:?}");
+        assert_eq!(document.found, Some(1.0));
+        assert_ne!(document.question[1], document.question[2], "the network reads the words themselves");
     }
 
     #[test]

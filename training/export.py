@@ -102,7 +102,7 @@ def golden(model, guessed, refiner, vocabulary):
 
 def main():
     work, checkpoint, out, golden_path = map(pathlib.Path, sys.argv[1:5])
-    vocabulary = Vocabulary([w.encode() for w in (work / "vocab.txt").read_text().split()])
+    vocabulary = Vocabulary.read(work / "vocab.txt")
     saved = torch.load(checkpoint, map_location="cpu", weights_only=False)
     model = student(vocabulary.size)
     fitted = torch.load(work / "refine.pt", weights_only=True)

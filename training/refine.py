@@ -168,7 +168,7 @@ def show(name, seen, refiner):
 def main():
     work = pathlib.Path(sys.argv[1])
     checkpoint = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else work / "student.pt"
-    vocabulary = Vocabulary([w.encode() for w in (work / "vocab.txt").read_text().split()])
+    vocabulary = Vocabulary.read(work / "vocab.txt")
     model = student(vocabulary.size)
     model.load_state_dict(torch.load(checkpoint, map_location="cpu", weights_only=False)["average"])
     model.eval()

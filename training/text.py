@@ -79,6 +79,11 @@ class Vocabulary:
         self.stems = stems(self.words, self.size)
         self.cache = {}
 
+    @classmethod
+    def read(cls, path):
+        """From a file of one word a line; what stands behind a word in the file that ships is what it is a form of."""
+        return cls([line.split(b" ")[0] for line in path.read_bytes().splitlines()])
+
     def id(self, token):
         i = self.words.get(token)
         if i is None:

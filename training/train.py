@@ -149,7 +149,7 @@ def main():
     mined_share, first_share = (MINED[args.stage], START_MINED[args.stage]) if args.mined is None else (args.mined, args.mined)
 
     # --- data
-    vocabulary = Vocabulary([w.encode() for w in (args.work / "vocab.txt").read_text().split()])
+    vocabulary = Vocabulary.read(args.work / "vocab.txt")
     labelled, validation = load_labels(args.work / "labelled.jsonl", vocabulary, [name for name in APART if getattr(args, name) > 0])
     near, lots, others, labelled = ([document for document in labelled if document.apart == apart] for apart in (*APART, None))
     if args.near and not near or args.lot and not lots or args.other and not others:

@@ -10,7 +10,7 @@ use super::language::{Language, Reading};
 use super::markdown::{Heading, Markdown};
 use super::plain::{Form, errors_asked_for, records_asked_for};
 use super::select::is_structural;
-use super::structure::Header;
+use super::structure::{Header, Place};
 use super::{Definition, FocusQuestion, Material, Pointer, constants, few_of, render, structure};
 use crate::skim::{LineScores, best_first};
 
@@ -91,10 +91,14 @@ impl<'a> Code<'a> {
 
     /// The headers of definitions that have any of the lines, as far as they have; rows count from the first line.
     fn own_headers(&self, tree: &Tree) -> Vec<Header> {
+        let place = |place: Option<Place>| {
+            place.filter(|(line, _)| self.range.contains(line)).map(|(line, bytes)| (line - self.range.start, bytes))
+        };
         let clip = |header: Header| Header {
             rows: self.own(&header.rows),
             whole: self.own(&header.whole),
-            name: header.name.filter(|(line, _)| self.range.contains(line)).map(|(line, bytes)| (line - self.range.start, bytes)),
+            name: place(header.name),
+            of: place(header.of),
             level: header.level,
         };
         structure::headers(tree).into_iter().map(clip).filter(|header| !header.whole.is_empty()).collect()
@@ -102,10 +106,14 @@ impl<'a> Code<'a> {
 
     /// The name of a definition; none if it has none on a line of these.
     fn name_of(&self, header: &Header) -> &str {
-        header.name.as_ref().and_then(|(line, bytes)| self.lines()[*line].get(bytes.clone())).unwrap_or_default()
+        self.at(header.name.as_ref())
     }
 
-    /// The names of definitions, none where there is none; where several have the same, each with what it is in: `Store.get`.
+    fn at(&self, place: Option<&Place>) -> &str {
+        place.and_then(|(line, bytes)| self.lines()[*line].get(bytes.clone())).unwrap_or_default()
+    }
+
+    /// The names of definitions, none where there is none; where several have the same, each with what it is in or says it belongs to: `Store.get`.
     fn names_of(&self, headers: &[Header]) -> Vec<String> {
         let mut times: HashMap<&str, usize> = HashMap::new();
         headers.iter().for_each(|header| *times.entry(self.name_of(header)).or_default() += 1);
@@ -114,7 +122,8 @@ impl<'a> Code<'a> {
         for header in headers {
             while around.pop_if(|outer| outer.level >= header.level).is_some() {}
             let name = self.name_of(header);
-            let outer = around.last().map_or("", |outer| self.name_of(outer));
+            let outer = header.of.as_ref().or_else(|| around.last().and_then(|outer| outer.name.as_ref().or(outer.of.as_ref())));
+            let outer = self.at(outer);
             names.push(if name.is_empty() || outer.is_empty() || times[name] == 1 { name.to_owned() } else { format!("{outer}.{name}") });
             around.push(header);
         }
@@ -318,6 +327,34 @@ mod tests {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let kept = Code::new("a.rs", &lines, 0).headers(&(0..lines.len()).map(|line| line as f32).collect::<Vec<_>>());
         assert!(kept[0] && kept[1] && kept.iter().filter(|kept| **kept).count() == LONGEST_OUTLINE);
+    }
+
+    #[test]
+    fn definitions_of_the_same_name_say_whose_they_are() {
+        let texts = [
+            (
+                "a.rs",
+                "impl<T> Store<T> {\n    fn get() {\n    }\n    fn put() {\n    }\n}\nimpl fmt::Display for &a::Cache {\n    fn get() {\n    }\n}\nmod m {\n    fn get() {\n    }\n}\n",
+                vec!["Store.get", "put", "Cache.get", "m.get"],
+            ),
+            (
+                "a.go",
+                "func (s *Store[K]) Get() {\n}\nfunc (Cache) Get() {\n}\nfunc (c *Cache) Put() {\n}\nfunc Get() {\n}\n",
+                vec!["Store.Get", "Cache.Get", "Put", "Get"],
+            ),
+            (
+                "a.cpp",
+                "int *Store::get() {\n}\ntemplate <class T>\nint Cache<T>::get() {\n}\nvoid Store::put() {\n}\nclass A {\n  void get() {\n  }\n};\n",
+                vec!["Store.get", "Cache.get", "put", "A.get"],
+            ),
+            ("a.py", "class A:\n    def get():\n        pass\nclass B:\n    def get():\n        pass\n", vec!["A.get", "B.get"]),
+        ];
+        for (name, text, wanted) in texts {
+            let lines: Vec<&str> = text.split_inclusive('\n').collect();
+            let names: Vec<String> =
+                Code::new(name, &lines, 0).definitions().into_iter().filter_map(|definition| definition.name).collect();
+            assert_eq!(names, wanted, "{name}");
+        }
     }
 
     #[test]

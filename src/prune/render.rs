@@ -211,8 +211,9 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
     let lines = page.lines.len();
     let mut notes = Vec::new();
     match status {
-        Status::Unanswered => notes
-            .push(format!("nothing in these {lines} lines seems to answer the question; this is their outline, with the likeliest lines.")),
+        Status::Unanswered => notes.push(format!(
+            "nothing in these {lines} lines seems to answer the question; this is their outline, with the likeliest lines if any come near."
+        )),
         Status::Failed(error) => notes.push(format!("the skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string()))),
         Status::Pruned { doubtful } => notes.push(format!("{} of {lines} lines{}.", body.shown, if doubtful { DOUBT } else { "" })),
         Status::Exact if body.stopped || page.numbered => notes.push(format!("{} of {lines} lines.", body.shown)),

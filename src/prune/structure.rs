@@ -245,14 +245,19 @@ fn first_error(tree: &Tree) -> Option<usize> {
     row
 }
 
+/// A line, and bytes of it.
+pub type Place = (usize, Range<usize>);
+
 /// The first lines of a definition that has a body.
 pub struct Header {
     /// Where they are.
     pub rows: Range<usize>,
     /// All its lines.
     pub whole: Range<usize>,
-    /// Where its name is: a line, and bytes of it.
-    pub name: Option<(usize, Range<usize>)>,
+    /// Where its name is.
+    pub name: Option<Place>,
+    /// Where the type is that it says it belongs to, as an `impl`, a method of Go and `Store::get` do.
+    pub of: Option<Place>,
     /// How many definitions are around it.
     pub level: usize,
 }
@@ -262,6 +267,12 @@ pub fn headers(tree: &Tree) -> Vec<Header> {
     let mut found = Vec::new();
     collect_headers(tree.root_node(), 0, 0, &mut found);
     found
+}
+
+/// Where a node is that is on one line.
+fn place(node: Node<'_>) -> Option<Place> {
+    let (start, end) = (node.start_position(), node.end_position());
+    (start.row == end.row).then_some((start.row, start.column..end.column))
 }
 
 /// The name that a definition gives; in C and C++ it is inside of what says the type, and that of a test is what its macro is given last.
@@ -275,6 +286,24 @@ fn name_of(definition: Node<'_>) -> Option<Node<'_>> {
         node = inner;
     }
     node.child_by_field_name("name").or((node != definition).then_some(node))
+}
+
+/// The type that a definition says it belongs to: that of an `impl` or of a receiver, without what it is generic over, or the `Store` of `Store::get`.
+fn type_of(definition: Node<'_>) -> Option<Node<'_>> {
+    let mut node = match definition.kind() {
+        "impl_item" => definition.child_by_field_name("type")?,
+        "method_declaration" => definition.child_by_field_name("receiver")?.named_child(0)?.child_by_field_name("type")?,
+        _ => name_of(definition)?.parent().filter(|parent| parent.kind() == "qualified_identifier")?.child_by_field_name("scope")?,
+    };
+    while let Some(inner) = match node.kind() {
+        "pointer_type" | "reference_type" | "parenthesized_type" => node.named_child(node.named_child_count().saturating_sub(1) as u32),
+        "generic_type" => node.child_by_field_name("type"),
+        "scoped_type_identifier" | "template_type" => node.child_by_field_name("name"),
+        _ => None,
+    } {
+        node = inner;
+    }
+    Some(node)
 }
 
 /// The `Name` of `TEST_F(Suite, Name) {`, which to the grammar is a function that returns nothing, outside of any class, with nameless parameters.
@@ -376,9 +405,8 @@ fn collect_headers(node: Node<'_>, level: usize, depth: usize, found: &mut Vec<H
         };
         // The body of a class that is just being typed may be nothing, behind all that there is.
         let inside = body.map_or(start + 1, ends_before).min(rows(around).end);
-        let name = name.filter(|name| name.start_position().row == name.end_position().row);
-        let name = name.map(|name| (name.start_position().row, name.start_position().column..name.end_position().column));
-        found.push(Header { rows: start..inside.max(start + 1), whole: rows(around), name, level });
+        let (name, of) = (name.and_then(place), type_of(definition).and_then(place));
+        found.push(Header { rows: start..inside.max(start + 1), whole: rows(around), name, of, level });
         if let Some(body) = body.filter(|_| definer == Definer::Holder) {
             let inner = if definition.kind() == "namespace_declaration" { level } else { level + 1 }; // C# files are all in one
             collect_headers(body, inner, depth + 1, found);

@@ -280,20 +280,27 @@ fn name_of(definition: Node<'_>) -> Option<Node<'_>> {
     if let Some(test) = name_of_test(definition) {
         return Some(test);
     }
+    let node = declared(definition);
+    node.child_by_field_name("name").or((node != definition).then_some(node))
+}
+
+/// What C and C++ declare inside of what says the type, as the `Store::get` of `int *Store::get() {`; elsewhere the definition itself.
+fn declared(definition: Node<'_>) -> Node<'_> {
     let mut node = definition;
     while let Some(inner) = if node.kind() == "reference_declarator" { node.named_child(0) } else { node.child_by_field_name("declarator") }
     {
         node = inner;
     }
-    node.child_by_field_name("name").or((node != definition).then_some(node))
+    node
 }
 
-/// The type that a definition says it belongs to: that of an `impl` or of a receiver, without what it is generic over, or the `Store` of `Store::get`.
+/// The type that a definition says it belongs to: that of an `impl` or of a receiver, without what it is generic over, or the `Store` of
+/// `Store::get`.
 fn type_of(definition: Node<'_>) -> Option<Node<'_>> {
     let mut node = match definition.kind() {
         "impl_item" => definition.child_by_field_name("type")?,
         "method_declaration" => definition.child_by_field_name("receiver")?.named_child(0)?.child_by_field_name("type")?,
-        _ => name_of(definition)?.parent().filter(|parent| parent.kind() == "qualified_identifier")?.child_by_field_name("scope")?,
+        _ => Some(declared(definition)).filter(|declared| declared.kind() == "qualified_identifier")?.child_by_field_name("scope")?,
     };
     while let Some(inner) = match node.kind() {
         "pointer_type" | "reference_type" | "parenthesized_type" => node.named_child(node.named_child_count().saturating_sub(1) as u32),

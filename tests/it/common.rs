@@ -14,6 +14,10 @@ use serde_json::Value;
 pub const BINARY: &str = env!("CARGO_BIN_EXE_codeskim");
 /// This repository: real code to read.
 pub const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
+/// A file of it, as in the README.
+pub const FILE: &str = "src/workspace/mod.rs";
+/// What the README asks of that file.
+pub const QUESTION: &str = "What happens with a link whose target is absolute but lies inside the root?";
 
 /// Both ways in which clients begin.
 pub fn eras() -> [ClientLifecycleMode; 2] {

@@ -8,10 +8,7 @@ use std::time::{Duration, Instant};
 use codeskim::tokens::o200k;
 use serde_json::{Value, json};
 
-use crate::common::{BINARY, Client, REPOSITORY, eras, gap};
-
-const FILE: &str = "src/workspace/mod.rs";
-const QUESTION: &str = "What happens with a link whose target is absolute but lies inside the root?";
+use crate::common::{BINARY, Client, FILE, QUESTION, REPOSITORY, eras, gap};
 
 /// A place for a ledger.
 struct Place(tempfile::TempDir);

@@ -12,11 +12,8 @@ use codeskim::tokens::o200k;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::common::{BINARY, Client, REPOSITORY, codeskim, eras};
+use crate::common::{BINARY, Client, FILE, QUESTION, REPOSITORY, codeskim, eras};
 use crate::swe_pruner::write_checkpoint;
-
-const FILE: &str = "src/workspace/mod.rs";
-const QUESTION: &str = "What happens with a link whose target is absolute but lies inside the root?";
 
 /// `codeskim serve --http`, until dropped.
 struct Served {

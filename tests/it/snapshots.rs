@@ -4,12 +4,12 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::common::{Client, REPOSITORY, eras};
+use crate::common::{Client, FILE, QUESTION, REPOSITORY, eras};
 
 #[tokio::test]
 async fn pruned_results() {
     let client = Client::start(Path::new(REPOSITORY), eras()[1].clone()).await;
-    let read = json!({ "path": "src/workspace/mod.rs", "context_focus_question": "What happens with a link whose target is absolute but lies inside the root?" });
+    let read = json!({ "path": FILE, "context_focus_question": QUESTION });
     insta::assert_snapshot!("read", client.text("read_file", read).await);
     let python =
         json!({ "path": "training/mine.py", "context_focus_question": "How does it find the block of code that a comment describes?" });

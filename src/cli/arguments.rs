@@ -12,7 +12,7 @@ use codeskim::skim::Keep;
 use codeskim::skim::swe_pruner::Precision;
 use codeskim::tools::head;
 
-use super::{measure, setup};
+use super::setup;
 
 /// Seconds that a call to another server may take, unless another number is asked for.
 pub const REMOTE_TIMEOUT: u64 = 10;
@@ -161,10 +161,10 @@ pub enum Command {
         labels: PathBuf,
         /// What to measure [default: the model or the server that is given, else embedded]
         #[arg(long, value_enum)]
-        skimmer: Option<measure::SkimmerName>,
+        skimmer: Option<SkimmerName>,
         /// What to measure beside it; repeatable
         #[arg(long, value_enum)]
-        baseline: Vec<measure::SkimmerName>,
+        baseline: Vec<SkimmerName>,
         /// Print the figures as JSON
         #[arg(long)]
         json: bool,
@@ -228,6 +228,21 @@ pub enum Command {
 pub enum Hook {
     /// Claude Code's PreToolUse
     ClaudeCode,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum SkimmerName {
+    /// The model inside the binary
+    Embedded,
+    /// BM25 over three lines each way
+    Bm25,
+    /// BM25 over ten lines each way
+    Bm25Wide,
+    /// The published pruner given as --model
+    Model,
+    /// The server given as --remote
+    Remote,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]

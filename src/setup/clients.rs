@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+/// The name of codeskim's entry.
+pub const NAME: &str = "codeskim";
+
 /// An agent that codeskim can be set up for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Client {
@@ -74,6 +77,9 @@ pub enum Value {
     /// Yes or no.
     Flag(bool),
 }
+
+/// Properties of an entry, in order.
+pub type Entry = [(&'static str, Value)];
 
 impl Client {
     /// What people call it.

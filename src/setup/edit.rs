@@ -4,17 +4,11 @@ use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode
 use jsonc_parser::{ParseOptions, json};
 use toml_edit::{Array, DocumentMut, Item, Table};
 
-use super::clients::{Format, Value};
+use super::clients::{Entry, Format, NAME, Value};
 use super::yaml;
-
-/// The name of codeskim's entry.
-pub const NAME: &str = "codeskim";
 
 /// What the command of the hook has after the program.
 pub const HOOK: &str = "hook claude-code";
-
-/// Properties of an entry, in order.
-pub type Entry = [(&'static str, Value)];
 
 /// The text with the entry in it. Properties that an earlier entry has beside these are kept.
 ///

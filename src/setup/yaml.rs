@@ -3,8 +3,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::clients::Value;
-use super::edit::{Entry, NAME};
+use super::clients::{Entry, NAME, Value};
 
 /// The text with the entry as an item of the list `key`, named codeskim. Properties that an earlier entry has beside these are kept.
 ///

@@ -1,10 +1,12 @@
 //! SWE-Pruner (arXiv 2601.16746): the published 0.6B pruner, from its checkpoint, without Python.
 //!
-//! [`prompt`] makes tokens, [`backbone`] reads them, [`head`] gives each a logit for keeping, and [`checkpoint`] holds the files. The scores
-//! are those of the PyPI package `swe-pruner` 0.1.1: `tests/it/swe_pruner.rs` holds the two together.
+//! [`prompt`] makes tokens, [`backbone`] reads them, [`head`] gives each a logit for keeping, and [`checkpoint`] holds the tensors that
+//! [`configuration`] describes. The scores are those of the PyPI package `swe-pruner` 0.1.1: `tests/it/swe_pruner.rs` holds the two
+//! together.
 
 pub mod backbone;
 pub mod checkpoint;
+pub mod configuration;
 pub mod head;
 pub mod linear;
 pub mod prompt;
@@ -19,7 +21,8 @@ use tokenizers::Tokenizer;
 use tokio_util::sync::CancellationToken;
 
 use self::backbone::Backbone;
-use self::checkpoint::{Checkpoint, Config, unusable};
+use self::checkpoint::{Checkpoint, unusable};
+use self::configuration::{Config, configurations};
 use self::head::Head;
 pub use self::linear::Precision;
 use self::prompt::{Characters, LEAST_CODE, Prompt, chunks};
@@ -101,7 +104,7 @@ impl SwePruner {
     /// # Errors
     /// Files that are missing, damaged or another model's, in one sentence.
     pub fn open(directory: &Path, precision: Precision, waits: bool) -> Result<Self> {
-        let (config, backbone) = checkpoint::configurations(directory)?;
+        let (config, backbone) = configurations(directory)?;
         let tokenizer = directory.join("tokenizer.json");
         let tokenizer =
             Tokenizer::from_file(&tokenizer).map_err(|error| unusable(directory, format!("tokenizer.json could not be read ({error})")))?;

@@ -59,6 +59,7 @@ struct Gate {
 /// What the handlers of /prune share.
 struct Service {
     pruner: Pruner,
+    /// Texts that may be scored at once.
     slots: Arc<Semaphore>,
     stop: CancellationToken,
 }
@@ -83,7 +84,6 @@ pub async fn serve(
         draining: Semaphore::new(QUEUE),
     });
     let slots = Arc::new(Semaphore::new(at_once));
-    let server = Server { slots: Arc::clone(&slots), ..server };
     // Hosts and origins are checked by the gate, for all routes alike.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)

@@ -27,8 +27,8 @@ use crate::tools::{Call, Session};
 
 /// How long clients may keep the list of tools: it never changes while the server runs.
 const LIST_TTL_MS: u64 = 3_600_000;
-/// Calls of one client on stdin that are worked on at once, at least: each may hold a long line or two in memory.
-const AT_ONCE: usize = 4;
+/// Calls that are worked on at once, at least: each may hold a long line or two in memory, and few that take long must not keep out the others.
+const AT_ONCE: usize = 8;
 /// How long a call waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BUSY: &str = "The server has too much to do; try again in a moment.";
@@ -68,10 +68,13 @@ impl Server {
         Self { ledger, ..self }
     }
 
-    /// Loads the model where nobody waits for it.
+    /// Starts what reads syntax, and loads the model, where nobody waits for it.
     fn warm_up(&self) {
         let session = Arc::clone(&self.session);
-        std::thread::spawn(move || session.skimmer.warm_up());
+        std::thread::spawn(move || {
+            session.syntax.warm_up();
+            session.skimmer.warm_up();
+        });
     }
 
     /// Notes, once, that the agent knows of the tools: it asks for them, or remembers them from a session before.

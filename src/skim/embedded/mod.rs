@@ -17,11 +17,13 @@ pub mod refine;
 pub mod text;
 pub mod tree;
 
-use std::sync::OnceLock;
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
 
 use candle_core::{DType, Device};
 use candle_nn::VarBuilder;
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use tokio_util::sync::CancellationToken;
 
 use self::answer::Guessed;
@@ -43,6 +45,14 @@ const WINDOW: usize = 448;
 pub const ALONE: usize = 560;
 /// Lines a window shares with the one before it, at least; the later one's scores hold from half of them on, far from both windows' edges.
 const OVERLAP: usize = 64;
+
+/// Texts of more windows are long.
+const FEW: usize = 2;
+/// Windows for each thread after which other long texts have their turn: those of one are done before any that came later.
+const TURN: usize = 2;
+/// The threads for long texts: a thread that waits for a part of its own window takes any other window meanwhile, and a short text is not to wait
+/// for those of a long one.
+static LONG: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().build().expect("threads can be started"));
 
 /// `models/embedded/config.json`, as the trainer writes it.
 #[derive(Debug, serde::Deserialize)]
@@ -115,17 +125,21 @@ impl Embedded {
         }
         let windows = windows(lines.len());
         let side_by_side = rayon::current_num_threads().div_ceil(windows.len().max(1));
-        let parts = windows
-            .into_par_iter()
-            .map(|window| {
-                if cancel.is_cancelled() {
-                    return Err(SkimError::Cancelled);
-                }
-                let encoded = loaded.encoder.encode(&document, window.clone())?;
-                let (emission, answer) = loaded.model.forward(&encoded, side_by_side)?;
-                Ok((window.start, emission, answer))
-            })
-            .collect::<Result<Vec<_>, SkimError>>()?;
+        let score = |window: &Range<usize>| {
+            if cancel.is_cancelled() {
+                return Err(SkimError::Cancelled);
+            }
+            let encoded = loaded.encoder.encode(&document, window.clone())?;
+            let (emission, answer) = loaded.model.forward(&encoded, side_by_side)?;
+            Ok((window.start, emission, answer))
+        };
+        let mut parts = Vec::with_capacity(windows.len());
+        let mut read =
+            |turn: &[Range<usize>]| turn.par_iter().map(score).collect::<Result<Vec<_>, SkimError>>().map(|read| parts.extend(read));
+        match windows.as_slice() {
+            few if few.len() <= FEW => read(few)?,
+            many => many.chunks(TURN * rayon::current_num_threads()).try_for_each(|turn| LONG.install(|| read(turn)))?,
+        }
         let mut raw = Raw {
             emission: vec![0.0; lines.len()],
             answer: f32::NEG_INFINITY,
@@ -212,7 +226,7 @@ pub fn vocabulary_as_spelled() -> &'static Vocabulary {
 }
 
 /// Windows that cover `0..n`: one of at most [`ALONE`], or several of [`WINDOW`], neighbours sharing at least [`OVERLAP`] lines.
-fn windows(n: usize) -> Vec<std::ops::Range<usize>> {
+fn windows(n: usize) -> Vec<Range<usize>> {
     if n <= ALONE {
         return Vec::from_iter((n > 0).then_some(0..n));
     }

@@ -49,6 +49,11 @@ impl Command {
         })
     }
 
+    /// Whether it will most likely ask for the syntax of a text.
+    fn needs_syntax(&self) -> bool {
+        matches!(self, Self::Map { .. }) || self.question().is_some() && !matches!(self, Self::Grep { .. })
+    }
+
     fn question(&self) -> Option<&String> {
         match self {
             Self::Read { focus, .. } | Self::Head { focus, .. } | Self::Grep { focus, .. } | Self::Map { focus, .. } => {
@@ -145,7 +150,14 @@ fn execute(mut cli: Cli) -> Result<Output> {
         Command::Eval { labels, skimmer, baseline, json, examples } => {
             measure::skimmers(&labels, skimmer, &baseline, json, examples, &cli.limits(), &cli.models)
         }
-        command => call(command, &cli.session(Readers::Shell)?.0),
+        command => {
+            let session = cli.session(Readers::Shell)?.0;
+            if command.needs_syntax() {
+                let syntax = Arc::clone(&session.syntax);
+                std::thread::spawn(move || syntax.warm_up());
+            }
+            call(command, &session)
+        }
     }
 }
 

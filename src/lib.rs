@@ -32,6 +32,7 @@ pub mod repomap;
 pub mod server;
 pub mod setup;
 pub mod skim;
+pub mod syntax;
 pub mod tokens;
 pub mod tools;
 pub mod workspace;

@@ -1,16 +1,22 @@
 //! The command line: a thin shell over the library.
 
+mod allocator;
 mod cli;
 
 use std::process::ExitCode;
 
+use codeskim::syntax::worker;
+
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Limited = allocator::Limited;
 
 fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|first| first == worker::ARGUMENT) {
+        allocator::share();
+        return worker::serve(allocator::limit);
+    }
     let cli = cli::parse();
     limit_candle(cli.is_quantized());
-    share_allocator();
     cli::run(cli)
 }
 
@@ -25,12 +31,4 @@ fn limit_candle(quantized: bool) {
             unsafe { std::env::set_var(name, value.to_string()) };
         }
     }
-}
-
-/// Gives tree-sitter the program's allocator: with libc's, a sixth of the time of a map of a hundred files went into getting memory.
-fn share_allocator() {
-    use libmimalloc_sys::{mi_calloc, mi_free, mi_malloc, mi_realloc};
-    let allocator = tree_sitter::Allocator { malloc: mi_malloc, calloc: mi_calloc, realloc: mi_realloc, free: mi_free };
-    // SAFETY: the four belong together, and nothing has been parsed yet. They return null only when there is no memory left, as libc's do.
-    unsafe { tree_sitter::set_allocator(Some(allocator)) };
 }

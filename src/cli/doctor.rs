@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use codeskim::error::{Result, quote};
 use codeskim::setup;
 use codeskim::setup::clients::Client;
+use codeskim::syntax::message::Walls;
 use codeskim::tools::{Call, Output, Session, prune};
 
 use super::setup::places;
@@ -37,6 +38,12 @@ pub fn examine(session: Result<Session>, roots: &[PathBuf]) -> Result<Output> {
             Err(error) => report.bad(format!("root {}: {error}", root.display())),
         }
     }
+    if let Ok(session) = &session {
+        match session.syntax.walls() {
+            Ok(walls) => report.good(format!("a process of its own reads syntax{}", around(walls.unwrap_or_default()))),
+            Err(error) => report.bad(format!("syntax: {error}, so that views go by indentation")),
+        }
+    }
     let began = Instant::now();
     let request = prune::Request { name: "sample.rs".to_owned(), input: SAMPLE.as_bytes(), focus: QUESTION.to_owned() };
     match session.and_then(|session| prune::run(&session, request, &Call::default())) {
@@ -61,6 +68,13 @@ pub fn examine(session: Result<Session>, roots: &[PathBuf]) -> Result<Output> {
         }
     }
     Ok(Output { found: !report.failed, ..Output::new(report.text) })
+}
+
+/// The walls around a process, in words.
+fn around(Walls { no_descriptors, landlock, seccomp }: Walls) -> String {
+    let walls = [(no_descriptors, "no descriptors"), (landlock, "Landlock"), (seccomp, "seccomp")];
+    let up: Vec<&str> = walls.into_iter().filter(|(up, _)| *up).map(|(_, name)| name).collect();
+    if up.is_empty() { String::new() } else { format!(", closed in by {}", up.join(", ")) }
 }
 
 /// What doctor has found.

@@ -14,23 +14,9 @@ use codeskim::skim::bm25::Bm25;
 use codeskim::skim::embedded::Embedded;
 use codeskim::tools::{Call, Options, Output, Session, repo_map};
 
-use super::arguments::Models;
+use super::arguments::{Models, SkimmerName};
 use super::read_text;
-
-/// What is measured.
-#[derive(Clone, Copy, clap::ValueEnum)]
-pub enum SkimmerName {
-    /// The model inside the binary
-    Embedded,
-    /// BM25 over three lines each way
-    Bm25,
-    /// BM25 over ten lines each way
-    Bm25Wide,
-    /// The published pruner given as --model
-    Model,
-    /// The server given as --remote
-    Remote,
-}
+use super::session::reader;
 
 impl SkimmerName {
     fn title(self) -> &'static str {
@@ -77,11 +63,11 @@ pub fn skimmers(
         (None, None, Some(_)) => SkimmerName::Remote,
         (None, None, None) => SkimmerName::Embedded,
     };
-    let mut measured = Vec::new();
+    let (mut measured, reader) = (Vec::new(), reader());
     for skimmer in std::iter::once(&skimmer).chain(baselines) {
         let model = skimmer.create(models)?;
         model.warm_up();
-        let outcomes = records.iter().map(|record| eval::run(record, model.as_ref(), limits)).collect::<Result<Vec<_>>>()?;
+        let outcomes = records.iter().map(|record| eval::run(record, model.as_ref(), &reader, limits)).collect::<Result<Vec<_>>>()?;
         measured.push((report::Report::new(skimmer.title(), &records, &outcomes), outcomes));
     }
     let reports: Vec<_> = measured.iter().map(|(report, _)| report).collect();
@@ -106,6 +92,7 @@ struct Task {
 
 /// The figures of the maps of many tasks, one a row; those that cannot be mapped have a reason instead.
 pub fn maps(tasks: &Path, max_tokens: usize, prefix: Option<String>, limits: &Limits) -> Result<String> {
+    let reader = reader();
     let failed = |error: &dyn std::fmt::Display| Error::failed(format!("The report could not be written: {error}."));
     let mut table = csv::Writer::from_writer(Vec::new());
     let columns = ["repository", "roots", "missing", "files", "symbols", "shown", "tokens", "milliseconds", "problem"];
@@ -118,7 +105,7 @@ pub fn maps(tasks: &Path, max_tokens: usize, prefix: Option<String>, limits: &Li
         let request =
             repo_map::Request { task: Some(task.task), max_tokens: Some(max_tokens), prefix: prefix.clone(), ..Default::default() };
         let mapped = Session::new(&[&task.repository], Options { limits: limits.clone(), shell: true, ..Options::default() })
-            .and_then(|session| repo_map::map(&session, &request, None, &Call::default()));
+            .and_then(|session| repo_map::map(&session.with_syntax(Arc::clone(&reader)), &request, None, &Call::default()));
         let time = began.elapsed().as_millis().to_string();
         let repository = task.repository.display().to_string();
         let row = match mapped {

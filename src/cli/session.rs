@@ -13,6 +13,7 @@ use codeskim::skim::fallback::Fallback;
 use codeskim::skim::remote::Remote;
 use codeskim::skim::swe_pruner::{Precision, SwePruner};
 use codeskim::skim::{Keep, Skimmer};
+use codeskim::syntax::Reader;
 use codeskim::tools::{Options, Session};
 
 use super::arguments::{Cli, Models, REMOTE_TIMEOUT};
@@ -30,6 +31,12 @@ pub(super) enum Readers {
     Several,
     /// Someone at a shell.
     Shell,
+}
+
+/// Reads syntax in child processes of this program: of the one that runs, also where another has taken its place since.
+pub(super) fn reader() -> Arc<Reader> {
+    let own = if cfg!(target_os = "linux") { PathBuf::from("/proc/self/exe") } else { std::env::current_exe().unwrap_or_default() };
+    Arc::new(Reader::guarded(own))
 }
 
 impl Models {
@@ -68,7 +75,7 @@ impl Cli {
             shared: readers == Readers::Several,
             observe: self.accounts.observe,
         };
-        let session = Session::new(&self.roots(), options)?;
+        let session = Session::new(&self.roots(), options)?.with_syntax(reader());
         if self.accounts.observe && (readers == Readers::Several || self.ledger(false).is_none()) {
             return Err(Error::bad_argument("--observe needs a ledger, which is turned off or cannot be kept over HTTP; leave it out."));
         }

@@ -14,11 +14,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result, quote};
 use crate::prune::code::Code;
-use crate::prune::language::Language;
 use crate::prune::matches::{FileMatches, FoundLine, Results, Unshown};
 use crate::prune::render::{LONGEST_LINE, Page, ReadBack};
 use crate::prune::{Decision, FocusQuestion, Limits, Material, View, decide_by, structure};
 use crate::skim::{Skimmer, skim_safely};
+use crate::syntax::{Access, Language, Reader};
 use crate::tokens::o200k;
 
 /// What headers say of what is left out.
@@ -126,7 +126,7 @@ pub fn read(input: impl BufRead, name: &str) -> Result<Vec<Record>> {
 ///
 /// # Errors
 /// A question that cannot be one, or a skimmer that fails.
-pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Outcome> {
+pub fn run(record: &Record, skimmer: &dyn Skimmer, reader: &Reader, limits: &Limits) -> Result<Outcome> {
     let question = FocusQuestion::new(&record.question)?;
     let cancel = CancellationToken::new();
     let text: Vec<String> = record.lines.iter().map(|line| format!("{line}\n")).collect();
@@ -134,7 +134,8 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
     let path = path_for(&record.lang);
     let search = search_results(record);
     let rows = search.as_ref().map(Results::material);
-    let code = Code::new(path, &lines, 0);
+    let access = reader.access(&cancel);
+    let code = Code::new(path, &lines, 0, &access);
     let material: &dyn Material = rows.as_ref().map_or(&code, |rows| rows);
 
     let began = Instant::now();
@@ -158,7 +159,7 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, limits: &Limits) -> Result<Ou
     };
     let whole = o200k(&material.view(&vec![true; lines.len()], &[]));
     let tokens = [whole, if matches!(decision, Decision::Whole | Decision::Failed(_)) { whole } else { o200k(&printed) }];
-    let parses = if search.is_some() { None } else { parses(path, &lines, &shown) };
+    let parses = if search.is_some() { None } else { parses(path, &lines, &shown, &access) };
     Ok(Outcome {
         labels,
         scores: scores.keep,
@@ -230,7 +231,7 @@ fn path_for(lang: &str) -> &'static str {
     }
 }
 
-fn parses(path: &str, lines: &[&str], shown: &[bool]) -> Option<bool> {
-    let reading = Language::of(path)?.parse(&lines.concat())?;
-    (!reading.tree.root_node().has_error()).then(|| structure::parses(&reading, lines, shown))
+fn parses(path: &str, lines: &[&str], shown: &[bool], access: &Access<'_>) -> Option<bool> {
+    let syntax = access.read(Language::of(path)?, &lines.concat()).ok()?;
+    (!syntax.has_errors).then(|| structure::parses(&syntax, lines, shown, access))
 }

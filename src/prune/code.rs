@@ -2,17 +2,15 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use tree_sitter::Tree;
-
-use super::language::{Language, Reading};
 use super::markdown::{Heading, Markdown};
 use super::plain::{Form, errors_asked_for, records_asked_for};
 use super::select::is_structural;
-use super::structure::{Header, Place};
+use super::structure::Header;
 use super::{Definition, FocusQuestion, Material, Pointer, constants, few_of, render, structure};
 use crate::skim::{LineScores, best_first};
+use crate::syntax::{Access, Language, Place, Syntax, Unread};
 
 /// Lines of an outline, at most.
 const LONGEST_OUTLINE: usize = 60;
@@ -31,12 +29,13 @@ pub struct Code<'a> {
     first: usize,
     /// Whether lines are shown with their numbers.
     numbered: bool,
-    syntax: Syntax,
+    form: Known,
+    access: &'a Access<'a>,
     structure: OnceLock<Structure>,
 }
 
 /// How lines belong together, as far as the path tells.
-enum Syntax {
+enum Known {
     Grammar(Language),
     Markdown,
     Plain(Form),
@@ -44,26 +43,28 @@ enum Syntax {
 
 /// What belongs together in the text.
 enum Structure {
-    Tree(Reading),
+    Syntax(Arc<Syntax>),
     Markdown(Markdown),
     Plain(Form),
+    /// By indentation, as the grammar could not read it.
+    Unread(Unread),
 }
 
 impl<'a> Code<'a> {
     /// `path` only says the language; `first` is the 0-based number of the first line.
-    pub fn new(path: &str, lines: &'a [&'a str], first: usize) -> Self {
-        Self { first, ..Self::part(path, lines, 0..lines.len()) }
+    pub fn new(path: &str, lines: &'a [&'a str], first: usize, access: &'a Access<'a>) -> Self {
+        Self { first, ..Self::part(path, lines, 0..lines.len(), access) }
     }
 
     /// Some lines of a whole file.
-    pub fn part(path: &str, text: &'a [&'a str], range: Range<usize>) -> Self {
-        let syntax = match Language::of(path) {
-            Some(Language::Bash) if is_of_another_interpreter(text) => Syntax::Plain(Form::of(path, text)),
-            Some(language) => Syntax::Grammar(language),
-            None if [".md", ".markdown", ".mdx"].iter().any(|end| path.ends_with(end)) => Syntax::Markdown,
-            None => Syntax::Plain(Form::of(path, text)),
+    pub fn part(path: &str, text: &'a [&'a str], range: Range<usize>, access: &'a Access<'a>) -> Self {
+        let form = match Language::of(path) {
+            Some(Language::Bash) if is_of_another_interpreter(text) => Known::Plain(Form::of(path, text)),
+            Some(language) => Known::Grammar(language),
+            None if [".md", ".markdown", ".mdx"].iter().any(|end| path.ends_with(end)) => Known::Markdown,
+            None => Known::Plain(Form::of(path, text)),
         };
-        Self { text, first: range.start, range, numbered: false, syntax, structure: OnceLock::new() }
+        Self { text, first: range.start, range, numbered: false, form, access, structure: OnceLock::new() }
     }
 
     /// The same, to be shown with or without numbers.
@@ -73,13 +74,14 @@ impl<'a> Code<'a> {
     }
 
     fn structure(&self) -> &Structure {
-        self.structure.get_or_init(|| match self.syntax {
-            Syntax::Grammar(language) => {
-                let reading = language.parse(&self.text.concat()).filter(|reading| language != Language::Bash || !reading.is_in_vain());
-                reading.map_or(Structure::Plain(Form::Indentation), Structure::Tree)
-            }
-            Syntax::Markdown => Structure::Markdown(Markdown::new(&self.text.concat())),
-            Syntax::Plain(form) => Structure::Plain(form),
+        self.structure.get_or_init(|| match self.form {
+            Known::Grammar(language) => match self.access.read(language, &self.text.concat()) {
+                Ok(syntax) if language == Language::Bash && syntax.in_vain => Structure::Plain(Form::Indentation),
+                Ok(syntax) => Structure::Syntax(syntax),
+                Err(why) => Structure::Unread(why),
+            },
+            Known::Markdown => Structure::Markdown(Markdown::new(&self.text.concat())),
+            Known::Plain(form) => Structure::Plain(form),
         })
     }
 
@@ -90,7 +92,7 @@ impl<'a> Code<'a> {
     }
 
     /// The headers of definitions that have any of the lines, as far as they have; rows count from the first line.
-    fn own_headers(&self, tree: &Tree) -> Vec<Header> {
+    fn own_headers(&self, syntax: &Syntax) -> Vec<Header> {
         let place = |place: Option<Place>| {
             place.filter(|(line, _)| self.range.contains(line)).map(|(line, bytes)| (line - self.range.start, bytes))
         };
@@ -101,7 +103,7 @@ impl<'a> Code<'a> {
             of: place(header.of),
             level: header.level,
         };
-        structure::headers(tree).into_iter().map(clip).filter(|header| !header.whole.is_empty()).collect()
+        structure::headers(syntax).map(clip).filter(|header| !header.whole.is_empty()).collect()
     }
 
     /// The name of a definition; none if it has none on a line of these.
@@ -146,8 +148,8 @@ impl<'a> Code<'a> {
     /// and the end of what is no change, where logs and tables sum up.
     fn headers(&self, scores: &[f32]) -> Vec<bool> {
         let (heads, with_end) = match self.structure() {
-            Structure::Tree(reading) => {
-                let headers = self.own_headers(&reading.tree);
+            Structure::Syntax(syntax) => {
+                let headers = self.own_headers(syntax);
                 let mostly_outside = self.is_mostly_outside(&headers);
                 let mut heads = self.heads_of_definitions(headers, scores);
                 if mostly_outside {
@@ -160,6 +162,7 @@ impl<'a> Code<'a> {
                 (markdown.headings().iter().flat_map(|heading| self.own(&heading.lines)).take(LONGEST_OUTLINE).collect(), false)
             }
             Structure::Plain(form) => (outermost(*form, self.lines()), *form != Form::Changes),
+            Structure::Unread(_) => (outermost(Form::Indentation, self.lines()), true),
         };
         let mut kept = vec![false; self.lines().len()];
         if heads.is_empty() || with_end {
@@ -222,26 +225,27 @@ impl Material for Code<'_> {
         let mut all = vec![false; self.text.len()];
         all[self.range.clone()].copy_from_slice(kept);
         match self.structure() {
-            Structure::Tree(reading) => {
-                structure::complete(reading, self.text, &mut all);
-                structure::repair(reading, self.text, &mut all);
+            Structure::Syntax(syntax) => {
+                structure::complete(syntax, self.text, &mut all);
+                structure::repair(syntax, self.text, &mut all, self.access);
             }
             Structure::Markdown(markdown) => markdown.complete(&mut all),
             Structure::Plain(form) => form.complete(self.text, &mut all),
+            Structure::Unread(_) => Form::Indentation.complete(self.text, &mut all),
         }
         kept.copy_from_slice(&all[self.range.clone()]);
     }
 
     fn named(&self, question: &FocusQuestion) -> Vec<Header> {
-        if let Syntax::Plain(Form::Sections) = self.syntax {
+        if let Known::Plain(Form::Sections) = self.form {
             return records_asked_for(self.lines(), question.as_str());
         }
         let names = [question.names(), question.capitalised()].concat();
         if names.is_empty() {
-            return Vec::new(); // before anything is parsed
+            return Vec::new();
         }
-        let Structure::Tree(reading) = self.structure() else { return Vec::new() };
-        let mut headers = self.own_headers(&reading.tree);
+        let Structure::Syntax(syntax) = self.structure() else { return Vec::new() };
+        let mut headers = self.own_headers(syntax);
         headers.retain(|header| names.contains(&self.name_of(header)));
         headers
     }
@@ -249,12 +253,23 @@ impl Material for Code<'_> {
     /// Few lines that say what went wrong in what a program printed, where that is asked; in code, the constants that are used.
     fn wanted_with(&self, question: &FocusQuestion, picked: &[bool]) -> Vec<usize> {
         let lines = self.lines();
-        match self.syntax {
-            Syntax::Grammar(_) => constants::used(lines, picked),
-            Syntax::Markdown => Vec::new(),
-            Syntax::Plain(_) => {
+        match self.form {
+            Known::Grammar(_) => constants::used(lines, picked),
+            Known::Markdown => Vec::new(),
+            Known::Plain(_) => {
                 Some(errors_asked_for(lines, question.as_str())).filter(|errors| errors.len() <= few_of(lines.len())).unwrap_or_default()
             }
+        }
+    }
+
+    fn prepare(&self) {
+        self.structure();
+    }
+
+    fn note(&self) -> Option<String> {
+        match self.structure() {
+            Structure::Unread(why) => Some(format!("Lines go together by indentation, as {why}.")),
+            _ => None,
         }
     }
 
@@ -264,8 +279,8 @@ impl Material for Code<'_> {
 
     fn definitions(&self) -> Vec<Definition> {
         match self.structure() {
-            Structure::Tree(reading) => {
-                let headers = self.own_headers(&reading.tree);
+            Structure::Syntax(syntax) => {
+                let headers = self.own_headers(syntax);
                 let names = self.names_of(&headers);
                 let holds_no_other = |i: usize| headers.get(i + 1).is_none_or(|next: &Header| next.whole.start >= headers[i].whole.end);
                 let definition = |(Header { rows, whole, .. }, name): (&Header, String)| Definition {
@@ -285,7 +300,7 @@ impl Material for Code<'_> {
                 };
                 markdown.headings().iter().map(section).filter(|section| !section.body.is_empty()).collect()
             }
-            Structure::Plain(_) => Vec::new(),
+            Structure::Plain(_) | Structure::Unread(_) => Vec::new(),
         }
     }
 
@@ -317,7 +332,10 @@ impl Material for Code<'_> {
 
 #[cfg(test)]
 mod tests {
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
+    use crate::syntax::Reader;
 
     #[test]
     fn of_many_definitions_tests_come_last() {
@@ -325,7 +343,9 @@ mod tests {
         let tests: String = (0..80).map(|i| function(format!("case_{i}"))).collect();
         let text = format!("impl A {{\n{}}}\nmod tests {{\n{tests}}}\n", function("go_on".to_owned()));
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        let kept = Code::new("a.rs", &lines, 0).headers(&(0..lines.len()).map(|line| line as f32).collect::<Vec<_>>());
+        let (reader, cancel) = (Reader::unguarded(), CancellationToken::new());
+        let kept =
+            Code::new("a.rs", &lines, 0, &reader.access(&cancel)).headers(&(0..lines.len()).map(|line| line as f32).collect::<Vec<_>>());
         assert!(kept[0] && kept[1] && kept.iter().filter(|kept| **kept).count() == LONGEST_OUTLINE);
     }
 
@@ -351,8 +371,12 @@ mod tests {
         ];
         for (name, text, wanted) in texts {
             let lines: Vec<&str> = text.split_inclusive('\n').collect();
-            let names: Vec<String> =
-                Code::new(name, &lines, 0).definitions().into_iter().filter_map(|definition| definition.name).collect();
+            let (reader, cancel) = (Reader::unguarded(), CancellationToken::new());
+            let names: Vec<String> = Code::new(name, &lines, 0, &reader.access(&cancel))
+                .definitions()
+                .into_iter()
+                .filter_map(|definition| definition.name)
+                .collect();
             assert_eq!(names, wanted, "{name}");
         }
     }
@@ -374,11 +398,12 @@ mod tests {
             ("a.rb", "module M\n  class A\n    def f(a,\n          b)\n      a\n    end\n  end\nend\n"),
             ("a.md", "# A\n\ntext\n\n##\n\n- a\n  b\n\n```\n# no\n```\n"),
         ];
+        let (reader, cancel) = (Reader::unguarded(), CancellationToken::new());
         for (name, text) in texts {
             for (cut, end) in (0..=text.len()).flat_map(|cut| ["", "\n", "\n    ", " \\\n  "].map(|end| (cut, end))) {
                 let text = format!("{}{end}", &text[..cut]);
                 let lines: Vec<&str> = text.split_inclusive('\n').collect();
-                for Definition { lines: whole, body, name: called } in Code::new(name, &lines, 0).definitions() {
+                for Definition { lines: whole, body, name: called } in Code::new(name, &lines, 0, &reader.access(&cancel)).definitions() {
                     let is_inside = whole.start < body.start && body.start <= body.end && body.end == whole.end && whole.end <= lines.len();
                     assert!(is_inside && called.is_none_or(|called| !called.is_empty()), "{text:?}: {whole:?}, {body:?}");
                 }

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use super::is_name_part;
 
+/// No constant is defined on longer lines, in bytes.
+const LONGEST_DEFINITION: usize = 1000;
 /// A constant defined on more lines is something else.
 const MOST_DEFINITIONS: usize = 2;
 
@@ -15,7 +17,7 @@ pub fn used(lines: &[&str], picked: &[bool]) -> Vec<usize> {
     on_picked.flat_map(|(line, _)| constants(line)).for_each(|(_, name)| {
         definitions.entry(name).or_default();
     });
-    for (i, line) in lines.iter().enumerate() {
+    for (i, line) in lines.iter().enumerate().filter(|(_, line)| line.len() <= LONGEST_DEFINITION) {
         for (at, name) in constants(line) {
             if let Some(found) = definitions.get_mut(name).filter(|_| defines(line, at, name)) {
                 found.push(i);

@@ -5,11 +5,9 @@
 
 pub mod code;
 mod constants;
-pub mod language;
 mod markdown;
 pub mod matches;
 mod plain;
-mod preprocessor;
 mod question;
 pub mod render;
 pub mod select;
@@ -150,6 +148,12 @@ pub trait Material: Sync {
     fn lines(&self) -> &[&str];
     /// Adds what the kept lines cannot be understood without.
     fn complete(&self, kept: &mut [bool]);
+    /// Finds out what it will be asked of the text, beside the skimmer.
+    fn prepare(&self) {}
+    /// What the reader should know about how its lines go together, in a sentence.
+    fn note(&self) -> Option<String> {
+        None
+    }
     /// The definitions that the question names.
     fn named(&self, question: &FocusQuestion) -> Vec<Header>;
     /// The lines that are wanted because of what is asked, or with those for which `picked` is set.
@@ -284,11 +288,15 @@ fn choose(
     }
     // A twentieth of the time of a short text goes into its syntax, on one core, so it is read beside the skimmer.
     let (scored, named) = std::thread::scope(|scope| {
-        let named = scope.spawn(|| material.named(question));
+        let named = scope.spawn(|| {
+            material.prepare();
+            material.named(question)
+        });
         (score(), named.join())
     });
     let (mut scores, named) = (scored?, named.map_err(|_| SkimError::Panicked)?);
-    scores.note = scores.note.into_iter().chain(not_there(&material.absent(question), lines.len())).reduce(|a, b| format!("{a} {b}"));
+    let notes = scores.note.take().into_iter().chain(not_there(&material.absent(question), lines.len())).chain(material.note());
+    scores.note = notes.reduce(|a, b| format!("{a} {b}"));
     let doubtful = named.is_empty() && scores.answer < scores.thresholds.doubt;
     let said = doubtful.then_some(render::DOUBT).into_iter().chain(scores.note.as_deref());
     let header = HEADER_TOKENS + said.map(|said| o200k(&shorten(said))).sum::<usize>();
@@ -343,6 +351,7 @@ fn choose(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::syntax::Reader;
 
     #[test]
     fn pieces_partition_the_text() {
@@ -371,7 +380,9 @@ mod tests {
             10 => 0.01,
             _ => 0.0,
         };
-        let (question, code) = (FocusQuestion::new("What is returned?").expect("a question"), code::Code::new("a.py", &lines, 0));
+        let (reader, cancel) = (Reader::unguarded(), CancellationToken::new());
+        let access = reader.access(&cancel);
+        let (question, code) = (FocusQuestion::new("What is returned?").expect("a question"), code::Code::new("a.py", &lines, 0, &access));
         let view = |limits: &Limits| match decide(&code, &question, &Told(score), limits, &CancellationToken::new()).expect("a decision") {
             Decision::Partial(view) => code.view(&view.kept, &view.pointers),
             other => panic!("{other:?}"),
@@ -394,7 +405,9 @@ mod tests {
             13 => 0.8,
             _ => 0.0,
         };
-        let (question, code) = (FocusQuestion::new("What is started?").expect("a question"), code::Code::new("a.py", &lines, 0));
+        let (reader, cancel) = (Reader::unguarded(), CancellationToken::new());
+        let access = reader.access(&cancel);
+        let (question, code) = (FocusQuestion::new("What is started?").expect("a question"), code::Code::new("a.py", &lines, 0, &access));
         let decision = decide(&code, &question, &Told(score), &Limits::default(), &CancellationToken::new()).expect("a decision");
         let Decision::Partial(view) = decision else { panic!("{decision:?}") };
         let gaps: Vec<String> =
@@ -409,7 +422,9 @@ mod tests {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let question = FocusQuestion::new("What does step_47 return?").expect("a question");
         let limits = Limits { tokens: Some(200), ..Limits::default() };
-        let code = code::Code::new("a.py", &lines, 0);
+        let (reader, cancel) = (Reader::unguarded(), CancellationToken::new());
+        let access = reader.access(&cancel);
+        let code = code::Code::new("a.py", &lines, 0, &access);
         let decision = decide(&code, &question, &Told(|_| 0.9), &limits, &CancellationToken::new()).expect("a decision");
         let kept = decision.kept(lines.len());
         assert!(kept[94] && kept[95] && kept.iter().filter(|kept| **kept).count() < 60, "{kept:?}");

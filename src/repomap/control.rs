@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::repository::Repository;
 use super::{Closure, Entry, Map, Node, Options, by_closure, cut, render, shown};
-use crate::prune::language::Language;
+use crate::syntax::Language;
 use crate::tokens::cl100k;
 
 /// Tokens beyond the wanted number up to which symbols are written before the map is cut to it.

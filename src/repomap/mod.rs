@@ -5,7 +5,6 @@
 //! random map it has to beat. Beyond the study: other languages than Python, members of classes, and an order by what a question asks for.
 
 pub mod control;
-pub mod imports;
 mod manifest;
 pub mod repository;
 pub mod resolve;
@@ -13,9 +12,10 @@ pub mod symbols;
 pub mod task;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use self::repository::{Repository, Skipped};
 use self::symbols::Symbol;
@@ -28,6 +28,9 @@ pub const DEPTH: usize = 3;
 pub const TOKENS: usize = 1500;
 /// Fewer make no map.
 pub const LEAST_TOKENS: usize = 100;
+
+/// The threads that read files: they wait for those who parse, and what is skimmed is not to wait for them.
+static READERS: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().build().expect("threads can be started"));
 
 /// What a map is made of.
 #[derive(Debug, Clone)]
@@ -76,7 +79,7 @@ pub fn closure(roots: &[String], repository: &Repository<'_>) -> Closure {
             let file = repository.parsed(path)?;
             Ok((resolve::files(path, &file.imports, repository), Arc::clone(&file.symbols)))
         };
-        let all: Vec<Result<_, Skipped>> = level.par_iter().with_max_len(1).map(read).collect();
+        let all: Vec<Result<_, Skipped>> = READERS.install(|| level.par_iter().with_max_len(1).map(read).collect());
         let mut next = Vec::new();
         for (path, file) in level.into_iter().zip(all) {
             match file {

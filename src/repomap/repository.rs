@@ -7,11 +7,9 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use tree_sitter::Tree;
 
-use super::imports::{Import, imports};
 use super::symbols::{Symbol, symbols};
-use crate::prune::language::{Language, each_node};
+use crate::syntax::{Access, Import, Language, Syntax};
 use crate::workspace::text::read;
 use crate::workspace::{Location, OpenFile, Workspace};
 
@@ -20,29 +18,21 @@ const LARGEST_SOURCE: u64 = 1_000_000;
 /// Files that are remembered, at most: some kilobytes each.
 const REMEMBERED: usize = 10_000;
 
-/// A parsed file.
-pub struct Source {
-    /// Its text.
-    pub text: String,
-    /// Its language.
-    pub language: Language,
-    /// Its syntax.
-    pub tree: Tree,
-}
-
 /// Why a file is not in the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Skipped {
     /// It does not parse.
     Syntax,
+    /// Its parser failed or took too long.
+    Parser,
     /// It is too large to have been written by hand.
     Large,
     /// It cannot be read, or is in no language that is known.
     Unreadable,
 }
 
-/// What the map needs of a file. Its syntax tree takes twenty times the memory of its text and is not kept.
+/// What the map needs of a file.
 #[derive(Debug)]
 pub struct Parsed {
     /// What it asks for.
@@ -64,6 +54,7 @@ pub struct Repository<'a> {
     workspace: &'a Workspace,
     base: Location,
     memory: &'a Memory,
+    access: &'a Access<'a>,
     cancel: &'a CancellationToken,
     exists: Mutex<HashMap<String, bool>>,
     manifests: Mutex<HashMap<String, Arc<Value>>>,
@@ -83,12 +74,19 @@ struct Places {
 
 impl<'a> Repository<'a> {
     /// The repository that a place is in.
-    pub fn new(workspace: &'a Workspace, place: &Location, memory: &'a Memory, cancel: &'a CancellationToken) -> Self {
+    pub fn new(
+        workspace: &'a Workspace,
+        place: &Location,
+        memory: &'a Memory,
+        access: &'a Access<'a>,
+        cancel: &'a CancellationToken,
+    ) -> Self {
         let base = place.beside("");
         Self {
             workspace,
             base,
             memory,
+            access,
             cancel,
             exists: Mutex::default(),
             manifests: Mutex::default(),
@@ -136,9 +134,11 @@ impl<'a> Repository<'a> {
         if let Some((_, known)) = lock(&self.memory.0).get(&key).filter(|(of, _)| *of == stamp) {
             return known.clone();
         }
-        let parsed =
-            self.parse(open, language).map(|source| Arc::new(Parsed { imports: imports(&source), symbols: symbols(&source).into() }));
-        if matches!(parsed, Err(Skipped::Unreadable)) {
+        let parsed = self.parse(open, language).map(|syntax| {
+            let symbols = symbols(&syntax.definitions).into();
+            Arc::new(Parsed { imports: syntax.imports.clone(), symbols })
+        });
+        if matches!(parsed, Err(Skipped::Unreadable | Skipped::Parser)) {
             return parsed; // it may be readable the next time, or the call was withdrawn
         }
         let mut memory = lock(&self.memory.0);
@@ -149,17 +149,17 @@ impl<'a> Repository<'a> {
         parsed
     }
 
-    fn parse(&self, open: OpenFile, language: Language) -> Result<Source, Skipped> {
+    fn parse(&self, open: OpenFile, language: Language) -> Result<Arc<Syntax>, Skipped> {
         if open.bytes > LARGEST_SOURCE {
             return Err(Skipped::Large);
         }
-        let text = read(open, None, None, self.cancel).map_err(|_| Skipped::Unreadable)?.text.as_str().to_owned();
-        let tree = language.parse(&text).ok_or(Skipped::Syntax)?.tree;
+        let excerpt = read(open, None, None, self.cancel).map_err(|_| Skipped::Unreadable)?;
+        let syntax = self.access.read(language, excerpt.text.as_str()).map_err(|_| Skipped::Parser)?;
         // Other grammars find errors in valid code, macros above all.
-        if language == Language::Python && (tree.root_node().has_error() || is_no_python(tree.root_node())) {
+        if language == Language::Python && (syntax.has_errors || syntax.outdated) {
             return Err(Skipped::Syntax);
         }
-        Ok(Source { text, language, tree })
+        Ok(syntax)
     }
 
     /// What follows `start` on the first line of a file that begins with it.
@@ -255,24 +255,6 @@ pub fn source_files(workspace: &Workspace, directories: &[Location], cancel: &Ca
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What the grammar takes and Python does not: statements of Python 2, and blocks without any.
-fn is_no_python(root: tree_sitter::Node<'_>) -> bool {
-    let mut found = false;
-    each_node(root, |node, _| {
-        found |= matches!(node.kind(), "print_statement" | "exec_statement") || node.kind() == "block" && node.named_child_count() == 0;
-        holds_statements(node.kind())
-    });
-    found
-}
-
-/// Nodes of Python that may have statements in them; there is nothing to look for in the others.
-pub fn holds_statements(kind: &str) -> bool {
-    kind.ends_with("_statement") && !matches!(kind, "expression_statement" | "return_statement" | "assert_statement" | "delete_statement")
-        || kind.ends_with("_clause")
-        || kind.ends_with("_definition")
-        || matches!(kind, "module" | "block")
 }
 
 /// The directory of a path; empty at the top.

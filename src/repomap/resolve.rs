@@ -5,10 +5,9 @@
 
 use std::collections::HashSet;
 
-use super::imports::Import;
 use super::manifest;
 use super::repository::{Repository, directory, join, join_file, last, upwards};
-use crate::prune::language::Language;
+use crate::syntax::{Import, Language};
 
 /// Directories that are often on the path of a language's imports, beside the top.
 const SOURCE_ROOTS: [&str; 5] = ["", "src", "lib", "python", "include"];

@@ -1,6 +1,6 @@
 //! The interface files that a problem statement names.
 
-use crate::prune::language::Language;
+use crate::syntax::Language;
 
 /// What problem statements of the study's benchmark call the repository.
 pub const PREFIX: &str = "/testbed/";

@@ -20,6 +20,7 @@ use crate::prune::{Decision, FocusQuestion, Limits, decide};
 use crate::repomap::repository::Memory;
 use crate::skim::Skimmer;
 use crate::skim::embedded::Embedded;
+use crate::syntax::Reader;
 use crate::workspace::Workspace;
 use crate::workspace::text::Excerpt;
 
@@ -32,6 +33,8 @@ pub struct Session {
     pub workspace: Workspace,
     /// The model that scores lines.
     pub skimmer: Arc<dyn Skimmer>,
+    /// Reads the syntax of texts.
+    pub syntax: Arc<Reader>,
     /// Limits and wording.
     pub options: Options,
     /// Files that were read, and whether in full: where a map starts that is asked for without roots.
@@ -162,7 +165,7 @@ fn answer(view: String, whole: Option<String>, parts: Vec<Part>, observe: bool) 
 }
 
 impl Session {
-    /// Opens the roots; the embedded skimmer loads at its first use.
+    /// Opens the roots; the embedded skimmer loads at its first use. Syntax is read in this process, until [`Session::with_syntax`] says otherwise.
     ///
     /// # Errors
     /// A root that cannot be opened.
@@ -170,6 +173,7 @@ impl Session {
         Ok(Self {
             workspace: Workspace::open(roots)?,
             skimmer: Arc::new(Embedded::default()),
+            syntax: Arc::new(Reader::unguarded()),
             options,
             read: Mutex::default(),
             parsed: Memory::default(),
@@ -180,6 +184,12 @@ impl Session {
     #[must_use]
     pub fn with_skimmer(self, skimmer: Arc<dyn Skimmer>) -> Self {
         Self { skimmer, ..self }
+    }
+
+    /// The same with another reader of syntax.
+    #[must_use]
+    pub fn with_syntax(self, syntax: Arc<Reader>) -> Self {
+        Self { syntax, ..self }
     }
 
     /// Notes that a file was read.
@@ -216,9 +226,10 @@ impl Session {
         let decision = match question {
             Some(question) => {
                 let whole = excerpt.whole.as_ref().filter(|whole| whole.len() <= LONGEST_AROUND).map(|whole| whole.lines(0..whole.len()));
+                let access = self.syntax.access(cancel);
                 let code = match &whole {
-                    Some(whole) => Code::part(name, whole, excerpt.first..excerpt.first + lines.len()),
-                    None => Code::new(name, &lines, excerpt.first),
+                    Some(whole) => Code::part(name, whole, excerpt.first..excerpt.first + lines.len(), &access),
+                    None => Code::new(name, &lines, excerpt.first, &access),
                 };
                 decide(&code.numbered(numbered), question, self.skimmer.as_ref(), &limits.beside(name), cancel)?
             }

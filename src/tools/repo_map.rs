@@ -10,10 +10,10 @@ use super::arguments::{lenient_list, lenient_number, lenient_text};
 use super::{Call, Output, Session, question};
 use crate::error::{Error, Result, counted, quote, shorten};
 use crate::prune::FocusQuestion;
-use crate::prune::language::Language;
 use crate::repomap::repository::{Repository, Skipped, join, source_files};
 use crate::repomap::{self, Closure, Entry, LEAST_TOKENS, Map, Options, TOKENS, control, task};
 use crate::skim::{SkimError, best_first, skim_safely};
+use crate::syntax::Language;
 use crate::workspace::{Location, Workspace};
 
 /// Files of a directory that a map starts from, at most: it has to name them all.
@@ -93,7 +93,8 @@ pub fn map(session: &Session, request: &Request, random: Option<Control>, call: 
         given => given,
     };
     let options = Options { max_tokens, prefix, known: start.known.clone() };
-    let repository = Repository::new(&session.workspace, &start.first, &session.parsed, &call.cancel);
+    let access = session.syntax.access(&call.cancel);
+    let repository = Repository::new(&session.workspace, &start.first, &session.parsed, &access, &call.cancel);
     let closure = repomap::closure(&start.roots, &repository);
     let entries = repomap::entries(&closure, &options);
     let (order, note) = match &question {
@@ -254,6 +255,7 @@ fn remarks(start: &Start, closure: &Closure, note: Option<&str>) -> String {
     }
     for (why, what) in [
         (Skipped::Syntax, "Left out, as they do not parse"),
+        (Skipped::Parser, "Left out, as the parser failed on them or took too long"),
         (Skipped::Large, "Left out, as too large to be written by hand"),
         (Skipped::Unreadable, "Left out, as they cannot be read or are in no language that is known"),
     ] {

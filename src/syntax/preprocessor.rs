@@ -4,8 +4,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::Wanted;
-
 /// What a line says of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Directive {
@@ -58,6 +56,14 @@ fn code(lines: &[&str]) -> Vec<String> {
 /// The code of a line; `in_comment` is whether a block comment is open before it, and then whether one is after it.
 fn code_of(line: &str, in_comment: &mut bool) -> String {
     let (mut code, mut quote, mut rest) = (String::new(), None, line.chars());
+    let mut word = None; // whether the word that the code ends in begins with a digit, if it ends in one
+    let mut push = |c: char, code: &mut String| {
+        let of_word = c.is_alphanumeric() || matches!(c, '_' | '\'');
+        word = if of_word { word.or(Some(c.is_ascii_digit())) } else { None };
+        code.push(c);
+        word == Some(true)
+    };
+    let mut in_number = false;
     while let Some(c) = rest.next() {
         let next = rest.as_str().chars().next();
         if *in_comment {
@@ -72,7 +78,7 @@ fn code_of(line: &str, in_comment: &mut bool) -> String {
             (Some(open), c, _) if c != open => {}
             (Some(_), c, _) => {
                 quote = None;
-                code.push(c);
+                in_number = push(c, &mut code);
             }
             (None, '/', Some('/')) => break,
             (None, '/', Some('*')) => {
@@ -80,35 +86,30 @@ fn code_of(line: &str, in_comment: &mut bool) -> String {
                 *in_comment = true;
             }
             (None, c, _) => {
-                quote = (c == '"' || c == '\'' && !ends_in_number(&code)).then_some(c);
-                code.push(c);
+                quote = (c == '"' || c == '\'' && !in_number).then_some(c); // which parts digits in `1'000`
+                in_number = push(c, &mut code);
             }
         }
     }
     code
 }
 
-/// Whether a `'` that follows parts digits, as in `1'000`.
-fn ends_in_number(code: &str) -> bool {
-    let of_word = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
-    code.rsplit(|c| !of_word(c)).next().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()))
-}
-
 /// What stands between two directives of a condition.
-struct Branch {
+pub struct Branch {
     /// The lines of the directive that opens it.
-    opener: Range<usize>,
+    pub opener: Range<usize>,
     /// What follows, to the next directive.
-    lines: Range<usize>,
+    pub lines: Range<usize>,
 }
 
 /// A condition, from `#if` to `#endif` or to the end of the text.
 pub struct Condition {
     /// Whether its first branch is no code.
     never: bool,
-    branches: Vec<Branch>,
+    /// One or more, in order.
+    pub branches: Vec<Branch>,
     /// The lines of its `#endif`.
-    end: Option<Range<usize>>,
+    pub end: Option<Range<usize>>,
 }
 
 impl Condition {
@@ -247,24 +248,6 @@ pub fn blank(line: &str) -> String {
     line.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { char::from(byte) } else { ' ' }).collect()
 }
 
-/// Keeps the conditions around each kept line: what opens its branch, what opens the first one, and what closes them.
-pub fn keep_conditions(conditions: &[Condition], kept: &mut [bool]) {
-    let wanted = Wanted::new(kept);
-    for Condition { branches, end, .. } in conditions {
-        let last = branches.len() - 1;
-        let closes = end.clone().unwrap_or(kept.len()..kept.len());
-        let has_kept = |i: &usize| {
-            let own = &branches[*i];
-            wanted.any(&(own.opener.start..if *i == last { closes.end } else { own.lines.end })) // what closes it belongs to the last branch
-        };
-        let shown: Vec<usize> = (0..=last).filter(has_kept).collect();
-        if !shown.is_empty() {
-            shown.iter().chain([&0]).for_each(|i| kept[branches[*i].opener.clone()].fill(true));
-            kept[closes].fill(true);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -319,22 +302,5 @@ mod tests {
         }
         let message = "#error This isn't \\\n#endif\n#endif";
         assert_eq!(conditions(&format!("#if A\n{message}").lines().collect::<Vec<_>>()).len(), 1);
-    }
-
-    #[test]
-    fn conditions_come_along_with_what_is_in_their_branches() {
-        let lines: Vec<&str> = TWO_WAYS.lines().collect();
-        let with = |picked: &[usize]| {
-            let mut kept: Vec<bool> = (0..lines.len()).map(|i| picked.contains(&i)).collect();
-            keep_conditions(&conditions(&lines), &mut kept);
-            (0..lines.len()).filter(|i| kept[*i]).collect::<Vec<_>>()
-        };
-        assert_eq!(with(&[2]), [0, 1, 2, 7]);
-        assert_eq!(with(&[6]), [0, 1, 5, 6, 7]);
-        assert_eq!(with(&[8]), [8]);
-        assert_eq!(with(&[7]), [0, 1, 5, 7]);
-        let mut kept = [false, true];
-        keep_conditions(&conditions(&["#ifdef A", "int a;"]), &mut kept);
-        assert_eq!(kept, [true, true]);
     }
 }

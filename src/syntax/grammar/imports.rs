@@ -1,39 +1,28 @@
-//! What a file asks for in its imports, as it is written. Which files that are, [`super::resolve`] says.
+//! What a file asks for in its imports, as it is written.
 
 use tree_sitter::Node;
 
-use super::repository::{Source, holds_statements};
-use crate::prune::language::{Language, each_node};
+use super::each_node;
+use crate::syntax::{Import, Language, MOST_IMPORTS, MOST_NAMES};
 
 /// Braces of a use declaration in each other, at most: nobody writes more, and the stack is finite.
 const DEEPEST: usize = 32;
-
-/// One import.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Import {
-    /// Python's `import module` and `from ..module import name`.
-    Python {
-        /// Dots before the module.
-        dots: usize,
-        /// The module after them, if one is named.
-        module: String,
-        /// What is imported from it, if it is not the module itself.
-        name: Option<String>,
-    },
-    /// Rust's `mod name;`
-    Module(String),
-    /// Rust's `use a::b;`, part by part.
-    Use(Vec<String>),
-    /// A path or a name in the language's own terms.
-    Named(String),
-}
+/// As much of a node is read, in bytes: they may be in each other, and no path is longer.
+const LONGEST: usize = 2000;
+/// As much of a use declaration, and of a name in it.
+const LONGEST_USE: usize = 20_000;
+const LONGEST_NAME: usize = 200;
 
 /// The imports of a file, in its order, anywhere in it.
-pub fn imports(source: &Source) -> Vec<Import> {
+pub fn imports(language: Language, text: &str, root: Node<'_>) -> Vec<Import> {
     let mut found = Vec::new();
-    let text = |node: Node<'_>| source.text[node.byte_range()].to_owned();
-    each_node(source.tree.root_node(), |node, _| {
-        match source.language {
+    let text = |node: Node<'_>, most: usize| {
+        let text = &text[node.byte_range()];
+        let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+        text[..end.unwrap_or(0)].to_owned()
+    };
+    each_node(root, |node, _| {
+        match language {
             Language::Python => found.extend(python(node, &text)),
             Language::JavaScript | Language::TypeScript | Language::Tsx => found.extend(script(node, &text).map(Import::Named)),
             Language::Rust => found.extend(rust(node, &text)),
@@ -46,18 +35,27 @@ pub fn imports(source: &Source) -> Vec<Import> {
             // They import modules, whose files only the build knows.
             Language::CSharp | Language::Swift => {}
         }
-        source.language != Language::Python || holds_statements(node.kind())
+        found.len() < MOST_IMPORTS && (language != Language::Python || holds_statements(node.kind()))
     });
+    found.truncate(MOST_IMPORTS);
     found
 }
 
-type Text<'a> = &'a dyn Fn(Node<'_>) -> String;
+/// Nodes of Python that may have statements in them; there is nothing to look for in the others.
+pub fn holds_statements(kind: &str) -> bool {
+    kind.ends_with("_statement") && !matches!(kind, "expression_statement" | "return_statement" | "assert_statement" | "delete_statement")
+        || kind.ends_with("_clause")
+        || kind.ends_with("_definition")
+        || matches!(kind, "module" | "block")
+}
+
+type Text<'a> = &'a dyn Fn(Node<'_>, usize) -> String;
 
 fn python(node: Node<'_>, text: Text<'_>) -> Vec<Import> {
     if !matches!(node.kind(), "import_statement" | "import_from_statement") {
         return Vec::new();
     }
-    let dotted = |node: Node<'_>| text(node).chars().filter(|c| !c.is_whitespace() && *c != '\\').collect::<String>();
+    let dotted = |node: Node<'_>| text(node, LONGEST).chars().filter(|c| !c.is_whitespace() && *c != '\\').collect::<String>();
     let mut cursor = node.walk();
     let name = |node: Node<'_>| node.child_by_field_name("name").map_or_else(|| dotted(node), dotted);
     let names = node.children_by_field_name("name", &mut cursor).map(name);
@@ -75,22 +73,23 @@ fn script(node: Node<'_>, text: Text<'_>) -> Option<String> {
     let from = match node.kind() {
         "import_statement" | "export_statement" => node.child_by_field_name("source"),
         "call_expression" => {
-            let called = node.child_by_field_name("function").map(text).unwrap_or_default();
+            let called =
+                node.child_by_field_name("function").filter(|called| called.byte_range().len() < 8).map(|called| text(called, LONGEST))?;
             let first = node.child_by_field_name("arguments").and_then(|arguments| arguments.named_child(0));
             first.filter(|first| matches!(called.as_str(), "require" | "import") && first.kind() == "string")
         }
         _ => None,
     };
-    from.map(|from| unquote(&text(from)))
+    from.map(|from| unquote(&text(from, LONGEST)))
 }
 
 fn rust(node: Node<'_>, text: Text<'_>) -> Vec<Import> {
     match node.kind() {
         "mod_item" if node.child_by_field_name("body").is_none() => {
-            node.child_by_field_name("name").map(|name| Import::Module(text(name))).into_iter().collect()
+            node.child_by_field_name("name").map(|name| Import::Module(text(name, LONGEST))).into_iter().collect()
         }
         "use_declaration" => {
-            let argument = node.child_by_field_name("argument").map(text).unwrap_or_default();
+            let argument = node.child_by_field_name("argument").map(|argument| text(argument, LONGEST_USE)).unwrap_or_default();
             used_paths(&argument).into_iter().map(Import::Use).collect()
         }
         _ => Vec::new(),
@@ -101,11 +100,11 @@ fn rust(node: Node<'_>, text: Text<'_>) -> Vec<Import> {
 fn used_paths(tree: &str) -> Vec<Vec<String>> {
     fn part(prefix: &[String], tree: &str, levels: usize, out: &mut Vec<Vec<String>>) {
         let tree = tree.trim();
-        if levels == 0 {
+        if levels == 0 || out.len() >= MOST_IMPORTS {
             return;
         }
         if let Some((before, inside)) = tree.split_once('{') {
-            let prefix: Vec<String> = prefix.iter().cloned().chain(names(before)).collect();
+            let prefix: Vec<String> = prefix.iter().cloned().chain(names(before)).take(MOST_NAMES).collect();
             let inside = inside.strip_suffix('}').unwrap_or(inside);
             let (mut depth, mut from) = (0, 0);
             for (at, c) in inside.char_indices().chain([(inside.len(), ',')]) {
@@ -121,11 +120,13 @@ fn used_paths(tree: &str) -> Vec<Vec<String>> {
             }
         } else if !tree.is_empty() {
             let path = tree.split(" as ").next().unwrap_or_default();
-            out.push(prefix.iter().cloned().chain(names(path)).filter(|name| name != "*" && name != "self" || prefix.is_empty()).collect());
+            let names = prefix.iter().cloned().chain(names(path)).filter(|name| name != "*" && name != "self" || prefix.is_empty());
+            out.push(names.take(MOST_NAMES).collect());
         }
     }
     fn names(path: &str) -> Vec<String> {
-        path.split("::").map(str::trim).filter(|name| !name.is_empty() && *name != "*").map(str::to_owned).collect()
+        let is_name = |name: &&str| !name.is_empty() && name.len() <= LONGEST_NAME && *name != "*";
+        path.split("::").map(str::trim).filter(is_name).map(str::to_owned).collect()
     }
     let mut out = Vec::new();
     part(&[], tree, DEEPEST, &mut out);
@@ -133,25 +134,25 @@ fn used_paths(tree: &str) -> Vec<Vec<String>> {
 }
 
 fn go(node: Node<'_>, text: Text<'_>) -> Option<String> {
-    node.child_by_field_name("path").filter(|_| node.kind() == "import_spec").map(|path| unquote(&text(path)))
+    node.child_by_field_name("path").filter(|_| node.kind() == "import_spec").map(|path| unquote(&text(path, LONGEST)))
 }
 
 /// A class, or a package with `/*` after it, with slashes.
 fn java(node: Node<'_>, text: Text<'_>) -> Option<String> {
-    let whole = (node.kind() == "import_declaration").then(|| text(node))?;
+    let whole = (node.kind() == "import_declaration").then(|| text(node, LONGEST))?;
     Some(whole.trim_start_matches("import").trim().trim_start_matches("static ").trim_end_matches(';').trim().replace('.', "/"))
 }
 
 fn kotlin(node: Node<'_>, text: Text<'_>) -> Option<String> {
-    let whole = (node.kind() == "import").then(|| text(node))?;
+    let whole = (node.kind() == "import").then(|| text(node, LONGEST))?;
     let name = whole.trim_start_matches("import").split(" as ").next().unwrap_or_default();
     Some(name.trim().replace('.', "/"))
 }
 
 /// The script that `source` or `.` reads; of `"$here/lib.sh"` what stands behind the variable, which is mostly the script's own directory.
 fn sourced(node: Node<'_>, text: Text<'_>) -> Option<String> {
-    let called = (node.kind() == "command").then(|| node.child_by_field_name("name").map(text))??;
-    let script = unquote(&text(node.child_by_field_name("argument").filter(|_| matches!(called.as_str(), "source" | "."))?));
+    let called = (node.kind() == "command").then(|| node.child_by_field_name("name").map(|name| text(name, LONGEST)))??;
+    let script = unquote(&text(node.child_by_field_name("argument").filter(|_| matches!(called.as_str(), "source" | "."))?, LONGEST));
     match script.rsplit_once('$') {
         Some((_, behind)) => behind.split_once('/').map(|(_, path)| path.to_owned()),
         None => Some(script),
@@ -159,13 +160,15 @@ fn sourced(node: Node<'_>, text: Text<'_>) -> Option<String> {
 }
 
 fn include(node: Node<'_>, text: Text<'_>) -> Option<String> {
-    node.child_by_field_name("path").filter(|_| node.kind() == "preproc_include").map(|path| unquote(&text(path)))
+    node.child_by_field_name("path").filter(|_| node.kind() == "preproc_include").map(|path| unquote(&text(path, LONGEST)))
 }
 
 fn required(node: Node<'_>, text: Text<'_>) -> Option<String> {
     let wanted = match node.kind() {
-        "require_expression" | "require_once_expression" | "include_expression" | "include_once_expression" => text(node),
-        "call" if node.child_by_field_name("method").is_some_and(|method| text(method) == "require_relative") => text(node),
+        "require_expression" | "require_once_expression" | "include_expression" | "include_once_expression" => text(node, LONGEST),
+        "call" if node.child_by_field_name("method").is_some_and(|method| text(method, LONGEST) == "require_relative") => {
+            text(node, LONGEST)
+        }
         _ => return None,
     };
     let rest = &wanted[wanted.find(['\'', '"'])? + 1..];

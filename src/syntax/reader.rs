@@ -1,0 +1,157 @@
+//! What everything above asks for the syntax of a text: what is known already, or a child that reads it.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lru::LruCache;
+use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
+
+use super::children::{Children, Unread};
+use super::message::{Answer, Request, Walls};
+use super::{Language, Syntax, grammar};
+
+/// Texts whose syntax is remembered, at most.
+const REMEMBERED: NonZero<usize> = NonZero::new(64).expect("more than none");
+/// Larger syntax is not, in bytes.
+const LARGEST_REMEMBERED: usize = 1 << 19;
+/// Texts that cannot be read are remembered, at most so many, and not tried again.
+const FAILED: NonZero<usize> = NonZero::new(4096).expect("more than none");
+/// How long all views of a call may take to be read again, together.
+const LONGEST_AGAIN: Duration = Duration::from_secs(3);
+
+/// A text, as far as it has to be told from others.
+type Key = [u8; 32];
+
+/// Reads texts, and remembers those it has read.
+pub struct Reader {
+    /// Those who read; none where this process does it itself.
+    children: Option<Children>,
+    known: Mutex<LruCache<Key, Arc<Syntax>>>,
+    failed: Mutex<LruCache<Key, Unread>>,
+}
+
+impl Reader {
+    /// Reads in child processes of `program`, which is codeskim.
+    pub fn guarded(program: PathBuf) -> Self {
+        Self::with(Some(Children::of(program)))
+    }
+
+    /// Reads in this process, which a text can end: for texts that are known.
+    pub fn unguarded() -> Self {
+        Self::with(None)
+    }
+
+    fn with(children: Option<Children>) -> Self {
+        Self { children, known: Mutex::new(LruCache::new(REMEMBERED)), failed: Mutex::new(LruCache::new(FAILED)) }
+    }
+
+    /// Starts what the first text would otherwise wait for; to be called where nobody waits.
+    pub fn warm_up(&self) {
+        if let Some(children) = &self.children {
+            let _ = children.start(); // what is wrong with it, the first text is told
+        }
+    }
+
+    /// The walls around those who read; none where this process does it itself.
+    ///
+    /// # Errors
+    /// A child that cannot be started.
+    pub fn walls(&self) -> Result<Option<Walls>, Unread> {
+        self.children.as_ref().map(Children::walls).transpose()
+    }
+
+    /// The same for one call.
+    pub fn access<'a>(&'a self, cancel: &'a CancellationToken) -> Access<'a> {
+        Access { reader: self, cancel, spent: Mutex::default() }
+    }
+
+    fn ask(&self, request: &Request<'_>, cancel: &CancellationToken) -> Result<(Answer, Duration), Unread> {
+        let Some(children) = &self.children else {
+            let answer = match request {
+                Request::Read(language, text) => Answer::Syntax(Box::new(grammar::read(*language, text))),
+                Request::FirstError(grammar, text) => Answer::FirstError(grammar::first_error(*grammar, text)),
+            };
+            return Ok((answer, Duration::ZERO));
+        };
+        let key = key(request);
+        if let Some(why) = lock(&self.failed).get(&key) {
+            return Err(*why);
+        }
+        let answer =
+            children.ask(request, cancel).and_then(|answer| if fits(&answer.0, request) { Ok(answer) } else { Err(Unread::Crashed) });
+        if let Err(why @ (Unread::TooSlow | Unread::TooLarge | Unread::Crashed)) = answer {
+            tracing::warn!(%why, "a text of {} bytes is read without its grammar", request.text().len());
+            lock(&self.failed).put(key, why);
+        }
+        answer
+    }
+}
+
+/// A reader, for one call that may be withdrawn.
+pub struct Access<'a> {
+    reader: &'a Reader,
+    cancel: &'a CancellationToken,
+    /// How long children have read views again for.
+    spent: Mutex<Duration>,
+}
+
+impl Access<'_> {
+    /// What its grammar tells of a text.
+    ///
+    /// # Errors
+    /// Why it cannot be told; the text can then be shown as one without a grammar.
+    pub fn read(&self, language: Language, text: &str) -> Result<Arc<Syntax>, Unread> {
+        let request = Request::Read(language, text);
+        let key = key(&request);
+        if let Some(known) = lock(&self.reader.known).get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let (Answer::Syntax(syntax), _) = self.reader.ask(&request, self.cancel)? else { return Err(Unread::Crashed) };
+        let syntax: Arc<Syntax> = Arc::from(syntax);
+        if syntax.size() <= LARGEST_REMEMBERED {
+            lock(&self.reader.known).put(key, Arc::clone(&syntax));
+        }
+        Ok(syntax)
+    }
+
+    /// The line of the first place of a text that its grammar cannot read; 0-based.
+    ///
+    /// # Errors
+    /// Why it cannot be told, also that those before it have taken too long.
+    pub fn first_error(&self, grammar: Language, text: &str) -> Result<Option<usize>, Unread> {
+        if *lock(&self.spent) > LONGEST_AGAIN {
+            return Err(Unread::TooSlow);
+        }
+        let (answer, time) = self.reader.ask(&Request::FirstError(grammar, text), self.cancel)?;
+        *lock(&self.spent) += time;
+        match answer {
+            Answer::FirstError(error) => Ok(error),
+            Answer::Syntax(_) => Err(Unread::Crashed),
+        }
+    }
+}
+
+/// Whether an answer can be one to this request.
+fn fits(answer: &Answer, request: &Request<'_>) -> bool {
+    match (answer, request) {
+        (Answer::Syntax(syntax), Request::Read(_, text)) => syntax.is_of(text.split_inclusive('\n').count()),
+        (Answer::FirstError(_), Request::FirstError(..)) => true,
+        _ => false,
+    }
+}
+
+fn key(request: &Request<'_>) -> Key {
+    let mut hash = Sha256::new();
+    hash.update(format!("{:?}", std::mem::discriminant(request)));
+    let (Request::Read(language, text) | Request::FirstError(language, text)) = request;
+    hash.update(format!("{language:?}\n"));
+    hash.update(text);
+    hash.finalize().into()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

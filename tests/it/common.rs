@@ -54,8 +54,14 @@ impl Client {
 
     /// A client of the server that a command starts.
     pub async fn of(command: tokio::process::Command, era: ClientLifecycleMode) -> Self {
+        Self::of_process(command, era).await.0
+    }
+
+    /// The same, and the number of the server's process.
+    pub async fn of_process(command: tokio::process::Command, era: ClientLifecycleMode) -> (Self, u32) {
         let transport = TokioChildProcess::new(command).expect("the server starts");
-        Self(().serve_with_lifecycle(transport, era).await.expect("the handshake succeeds"))
+        let process = transport.id().expect("it runs");
+        (Self(().serve_with_lifecycle(transport, era).await.expect("the handshake succeeds")), process)
     }
 
     /// Calls a tool; the result must be exactly one block of text.

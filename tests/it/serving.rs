@@ -16,9 +16,9 @@ use crate::common::{BINARY, Client, FILE, QUESTION, REPOSITORY, codeskim, eras};
 use crate::swe_pruner::write_checkpoint;
 
 /// `codeskim serve --http`, until dropped.
-struct Served {
-    child: Child,
-    base: String,
+pub struct Served {
+    pub child: Child,
+    pub base: String,
 }
 
 impl Drop for Served {
@@ -28,7 +28,7 @@ impl Drop for Served {
     }
 }
 
-fn serve(arguments: &[&str], token: Option<&str>) -> Served {
+pub fn serve(arguments: &[&str], token: Option<&str>) -> Served {
     let mut command = Command::new(BINARY);
     command.arg("serve").args(arguments).current_dir(REPOSITORY).stderr(Stdio::piped());
     match token {
@@ -47,7 +47,7 @@ fn agent() -> ureq::Agent {
 }
 
 /// Status and JSON of an answer.
-fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> (u16, Value) {
+pub fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> (u16, Value) {
     let mut request = agent().post(url).header("Accept", "application/json, text/event-stream");
     for (name, value) in headers {
         request = request.header(*name, *value);

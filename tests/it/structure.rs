@@ -4,14 +4,15 @@ use std::path::Path;
 
 use codeskim::prune::Material;
 use codeskim::prune::code::Code;
-use codeskim::prune::language::Language;
 use codeskim::prune::structure::{complete, parses, repair};
+use codeskim::syntax::{Access, Language, Reader, grammar};
 use proptest::prelude::*;
+use tokio_util::sync::CancellationToken;
 
 use crate::common::REPOSITORY;
 
 /// One file for each grammar: fixtures, and code of this repository.
-const FILES: [&str; 16] = [
+pub const FILES: [&str; 16] = [
     "tests/fixtures/cache.c",
     "tests/fixtures/cache.cpp",
     "tests/fixtures/Cache.cs",
@@ -34,12 +35,17 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("a file")
 }
 
+/// Does something with access to grammars: the texts here are known, and read in this process.
+fn with_access<T>(act: impl FnOnce(&Access<'_>) -> T) -> T {
+    act(&Reader::unguarded().access(&CancellationToken::new()))
+}
+
 fn shown(path: &str, needle: &[&str]) -> String {
     let file = read(path);
     let lines: Vec<_> = file.split_inclusive('\n').collect();
     let mut kept: Vec<bool> = lines.iter().map(|line| needle.iter().any(|needle| line.contains(needle))).collect();
     assert!(kept.contains(&true), "{path} has no line with {needle:?}");
-    Code::new(path, &lines, 0).complete(&mut kept);
+    with_access(|access| Code::new(path, &lines, 0, access).complete(&mut kept));
     let mut out = String::new();
     for piece in codeskim::prune::pieces(&kept) {
         match piece {
@@ -69,8 +75,10 @@ fn a_part_of_a_file_is_completed_as_the_file_is() {
         let mut whole: Vec<bool> = (0..lines.len()).map(|line| line == wanted).collect();
         let range = wanted - 2..lines.len();
         let mut part = whole[range.clone()].to_vec();
-        Code::new(path, &lines, 0).complete(&mut whole);
-        Code::part(path, &lines, range.clone()).complete(&mut part);
+        with_access(|access| {
+            Code::new(path, &lines, 0, access).complete(&mut whole);
+            Code::part(path, &lines, range.clone(), access).complete(&mut part);
+        });
         assert_eq!(part, whole[range], "{path}");
     }
 }
@@ -91,7 +99,7 @@ fn branches_bring_their_conditions() {
 fn a_script_that_is_not_for_a_shell_is_no_shell_script() {
     let lines = ["#!/usr/bin/env php\n", "<?php\n", "function f() {\n", "  go();\n", "  stop();\n", "}\n"];
     let mut kept = [false, false, false, true, false, false];
-    Code::new("run.sh", &lines, 0).complete(&mut kept);
+    with_access(|access| Code::new("run.sh", &lines, 0, access).complete(&mut kept));
     assert_eq!(kept, [false, false, true, true, false, false]);
 }
 
@@ -99,11 +107,11 @@ fn a_script_that_is_not_for_a_shell_is_no_shell_script() {
 fn without_a_grammar_lines_bring_what_they_are_indented_under() {
     let lines = ["jobs:\n", "  build:\n", "    steps:\n", "      - run: make\n", "  test:\n", "    steps:\n", "      - run: make test\n"];
     let mut kept = [false, false, false, false, false, false, true];
-    Code::new("ci.yaml", &lines, 0).complete(&mut kept);
+    with_access(|access| Code::new("ci.yaml", &lines, 0, access).complete(&mut kept));
     assert_eq!(kept, [true, false, false, false, true, true, true]);
     let lines = ["# A\n", "text\n", "## B\n", "```\n", "# not a heading\n", "```\n", "answer\n"];
     let mut kept = [false, false, false, false, false, false, true];
-    Code::new("a.md", &lines, 0).complete(&mut kept);
+    with_access(|access| Code::new("a.md", &lines, 0, access).complete(&mut kept));
     assert_eq!(kept, [true, false, true, false, false, false, true]);
 }
 
@@ -115,17 +123,17 @@ proptest! {
         let file = read(path);
         let lines: Vec<_> = file.split_inclusive('\n').collect();
         let language = Language::of(path).expect("a grammar");
-        let reading = language.parse(&file).expect("a reading");
-        prop_assert!(!reading.tree.root_node().has_error(), "{path} does not parse itself");
+        let syntax = grammar::read(language, &file);
+        prop_assert!(!syntax.has_errors, "{path} does not parse itself");
         let mut kept = vec![false; lines.len()];
         picks.iter().for_each(|pick| kept[pick.index(lines.len())] = true);
         let picked = kept.clone();
-        complete(&reading, &lines, &mut kept);
-        prop_assert!(parses(&reading, &lines, &kept), "completion alone leaves an error");
-        if language.never_empty().is_empty() {
-            let shown = |(i, line)| if kept[i] { reading.line(i, line) } else { "\n".into() };
+        complete(&syntax, &lines, &mut kept);
+        prop_assert!(with_access(|access| parses(&syntax, &lines, &kept, access)), "completion alone leaves an error");
+        if syntax.begins.is_empty() {
+            let shown = |(i, line)| if kept[i] { syntax.line(i, line) } else { "\n".into() };
             let view: String = lines.iter().copied().enumerate().map(shown).collect();
-            prop_assert!(!reading.again(&view).expect("a tree").root_node().has_error());
+            prop_assert_eq!(grammar::first_error(syntax.grammar, &view), None);
         }
         prop_assert!(picked.iter().zip(&kept).all(|(picked, kept)| !picked || *kept), "a picked line was lost");
     }
@@ -146,12 +154,12 @@ fn corpus() {
         if !(60..3000).contains(&lines.len()) || file.len() > 150_000 {
             continue;
         }
-        let reading = language.parse(&file).expect("a reading");
+        let syntax = grammar::read(language, &file);
         let count = counts.entry(format!("{language:?}")).or_default();
         if count[0] + count[1] >= 400 {
             continue;
         }
-        if reading.tree.root_node().has_error() {
+        if syntax.has_errors {
             count[0] += 1;
             continue;
         }
@@ -163,13 +171,14 @@ fn corpus() {
             let end = (at + 3).min(lines.len());
             kept[at..end].fill(true);
         }
-        complete(&reading, &lines, &mut kept);
-        count[2] += usize::from(!parses(&reading, &lines, &kept));
-        if !parses(&reading, &lines, &kept) && std::env::var_os("CODESKIM_SHOW").is_some() {
+        let parses = |kept: &[bool]| with_access(|access| parses(&syntax, &lines, kept, access));
+        complete(&syntax, &lines, &mut kept);
+        count[2] += usize::from(!parses(&kept));
+        if !parses(&kept) && std::env::var_os("CODESKIM_SHOW").is_some() {
             println!("repaired: {path}");
         }
-        repair(&reading, &lines, &mut kept);
-        assert!(parses(&reading, &lines, &kept), "{path}");
+        with_access(|access| repair(&syntax, &lines, &mut kept, access));
+        assert!(parses(&kept), "{path}");
         count[3] += usize::from(!kept.contains(&false));
     }
     for (language, [bad, good, repaired, whole]) in counts {

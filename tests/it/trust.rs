@@ -15,13 +15,13 @@ use crate::common::{Client, REPOSITORY, codeskim, eras, gap};
 
 /// A piece of a rendered view, lines counted from 1.
 #[derive(Debug, PartialEq, Eq)]
-enum Piece {
+pub enum Piece {
     Line(usize, String),
     Gap(usize, usize),
 }
 
 /// Reads a view as an agent would, going by nothing but the text.
-fn understand(view: &str) -> Vec<Piece> {
+pub fn understand(view: &str) -> Vec<Piece> {
     let (header, body) = view.split_once('\n').expect("a header line");
     let (before, _) = header.split_once(" = lines left out").expect("the header explains the marker");
     let marker = before.rsplit(' ').next().expect("a marker");
@@ -42,7 +42,7 @@ fn understand(view: &str) -> Vec<Piece> {
 }
 
 /// Checks that pieces are the file, nothing missing, nothing twice; returns the gaps.
-fn partition(pieces: &[Piece], file: &str) -> Vec<(usize, usize)> {
+pub fn partition(pieces: &[Piece], file: &str) -> Vec<(usize, usize)> {
     let lines: Vec<_> = file.split_inclusive('\n').collect();
     let (mut next, mut gaps) = (1, Vec::new());
     for piece in pieces {

@@ -1,7 +1,7 @@
 //! Texts that nobody writes, in every language: whatever a grammar does with one, the reader gets its lines.
 //!
 //! ```text
-//! cargo test --test it fuzz -- --nocapture                                        half a minute, from the same seed
+//! cargo test --test it fuzz -- --nocapture                                        a minute, from the same seed
 //! CODESKIM_FUZZ_SECONDS=3600 CODESKIM_FUZZ_SEED=7 cargo test --release --test it fuzz -- --nocapture
 //! ```
 //!
@@ -216,7 +216,7 @@ fn is_partition(code: &Code<'_>, kept: &[bool], view: &str) -> bool {
 #[test]
 fn fuzz() {
     let setting = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().expect("a number"));
-    let (seed, seconds) = (setting("CODESKIM_FUZZ_SEED").unwrap_or(1), setting("CODESKIM_FUZZ_SECONDS").unwrap_or(30));
+    let (seed, seconds) = (setting("CODESKIM_FUZZ_SEED").unwrap_or(1), setting("CODESKIM_FUZZ_SECONDS").unwrap_or(60));
     let first = setting("CODESKIM_FUZZ_FIRST").unwrap_or(0);
     let files: Vec<String> = FILES.iter().map(|path| std::fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("a file")).collect();
     let reader = Arc::new(Reader::guarded(BINARY.into()));

@@ -2,7 +2,11 @@
 
 use tree_sitter::Node;
 
+use super::kinds::ByKind;
 use super::{each_node, last_named_child};
+
+/// The fields that say what nodes call.
+pub type Fields = ByKind<&'static [&'static str]>;
 
 /// Names of one function, at most.
 const MOST: usize = 200;
@@ -12,19 +16,13 @@ const STEPS: usize = 8;
 const LONGEST: usize = 100;
 
 /// The names of what is called, or made, in a node, each once, in order.
-pub fn of(node: Node<'_>, text: &str) -> Vec<String> {
+pub fn of(node: Node<'_>, text: &str, fields: &mut Fields) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    let mut calls: Vec<Option<&'static [&'static str]>> = Vec::new(); // by the number of a kind, as far as it has been asked for
     each_node(node, |inner, _| {
         if inner.child_count() == 0 {
             return false; // most nodes, whose kind would have to be looked up
         }
-        let number = usize::from(inner.kind_id());
-        if calls.len() <= number {
-            calls.resize(number + 1, None);
-        }
-        let fields = *calls[number].get_or_insert_with(|| fields_of(inner.kind()));
-        if let Some(name) = called(inner, fields).map(last_name).map(|name| &text[name.byte_range()])
+        if let Some(name) = called(inner, fields.of(inner, fields_of)).map(last_name).map(|name| &text[name.byte_range()])
             && name.len() <= LONGEST
             && name.starts_with(|c: char| c.is_alphabetic() || c == '_')
             && !names.iter().any(|known| known == name)

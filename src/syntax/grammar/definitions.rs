@@ -8,7 +8,7 @@ use crate::syntax::{DEEPEST, Definition, Kind, Language, MOST_LEVELS, Offer, Pla
 
 /// The definitions of a text of so many lines.
 pub fn of(language: Language, text: &str, root: Node<'_>, lines: usize) -> Vec<Definition> {
-    let mut walk = Walk { language, text, lines, found: Vec::new() };
+    let mut walk = Walk { language, text, lines, found: Vec::new(), called: calls::Fields::default() };
     walk.beneath(root, Offers::Top, Depth::default());
     walk.found
 }
@@ -40,6 +40,8 @@ struct Walk<'a> {
     text: &'a str,
     lines: usize,
     found: Vec<Definition>,
+    /// What is called by which nodes.
+    called: calls::Fields,
 }
 
 impl Walk<'_> {
@@ -91,6 +93,7 @@ impl Walk<'_> {
             None => Kind::Value,
         };
         let is_offered = offer.as_ref().is_some_and(|offer| !offer.member);
+        let calls = if kind == Kind::Function { calls::of(definition, self.text, &mut self.called) } else { Vec::new() };
         let at = self.found.len();
         self.found.push(Definition {
             kind,
@@ -98,7 +101,7 @@ impl Walk<'_> {
             of: type_of(definition).and_then(place),
             header: lines.start..header_end,
             doc: said.map(|(first, last)| first.start_position().row..rows(last).end.min(self.lines)),
-            calls: if kind == Kind::Function { calls::of(definition, self.text) } else { Vec::new() },
+            calls,
             lines,
             level: depth.level,
             within: 0,

@@ -1,6 +1,28 @@
 //! What the grammars call the places where lines may be left out, and what defines something.
 
+use tree_sitter::Node;
+
 use crate::syntax::Language;
+
+/// Something told of each kind of node, by the kind's number in its grammar, as far as it has been asked for: names of kinds are slow to compare.
+pub struct ByKind<T>(Vec<Option<T>>);
+
+impl<T> Default for ByKind<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Copy> ByKind<T> {
+    /// What is told of a node's kind; `tell` says it at first.
+    pub fn of(&mut self, node: Node<'_>, tell: impl FnOnce(&str) -> T) -> T {
+        let number = usize::from(node.kind_id());
+        if self.0.len() <= number {
+            self.0.resize(number + 1, None);
+        }
+        *self.0[number].get_or_insert_with(|| tell(node.kind()))
+    }
+}
 
 /// Nodes whose children are independent of each other, so that any of them can be left out: blocks, bodies, cases and literals.
 /// The kinds of all grammars together; what few names mean two things, completion tells apart by the node.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::kinds::{Role, never_empty};
+use super::kinds::{ByKind, Role, never_empty};
 use super::{each_node, last_child, rows};
 use crate::syntax::{DEEPEST, Language, Part, Stays};
 
@@ -29,18 +29,14 @@ pub fn begins(grammar: Language, root: Node<'_>, lines: usize) -> Vec<usize> {
     (0..lines).filter(|line| begins[*line]).collect()
 }
 
-/// The roles of kinds of nodes, by their numbers in the grammar, as far as they have been asked for.
+/// The roles of nodes.
 #[derive(Default)]
-struct Roles(Vec<Option<Role>>);
+struct Roles(ByKind<Role>);
 
 impl Roles {
     /// By the kind of a node alone.
     fn of_kind(&mut self, node: Node<'_>) -> Role {
-        let number = usize::from(node.kind_id());
-        if self.0.len() <= number {
-            self.0.resize(number + 1, None);
-        }
-        *self.0[number].get_or_insert_with(|| Role::of(node.kind()))
+        self.0.of(node, Role::of)
     }
 
     /// How completion treats a node, where its kind means two things.

@@ -31,6 +31,10 @@ pub struct Figures {
     pub doubted: [Option<f64>; 2],
     /// Share of the o200k tokens that the tool would not show, over all questions.
     pub tokens_saved: f64,
+    /// Of the short definitions that hold a line that answers, the shares that are shown whole, and in pieces.
+    pub definitions: [Option<f64>; 2],
+    /// Share of the gaps that have one or two lines.
+    pub thin_gaps: Option<f64>,
     /// Share of the views that parse, among texts that do.
     pub parse_valid: Option<f64>,
     /// Milliseconds of the skimmer: median and 95th percentile.
@@ -115,6 +119,7 @@ impl Figures {
         let recall_at = KEEP_RATES.map(|rate| mean(answerable.iter().map(|outcome| outcome.recall_at(rate))));
         let answers = |outcomes: &[&Outcome]| outcomes.iter().map(|outcome| outcome.answer).collect::<Vec<_>>();
         let [whole, shown] = [0, 1].map(|i| outcomes.iter().map(|outcome| outcome.tokens[i]).sum::<usize>() as f64);
+        let sum = |of: &dyn Fn(&Outcome) -> usize| outcomes.iter().map(|outcome| of(outcome)).sum::<usize>();
         let mut times: Vec<f64> = outcomes.iter().map(|outcome| outcome.milliseconds).collect();
         times.sort_by(f64::total_cmp);
         let percentile = |share: f64| times.get(((times.len() as f64 - 1.0) * share).round() as usize).copied().unwrap_or(0.0);
@@ -128,6 +133,8 @@ impl Figures {
             unanswered: [&answerable, &absent].map(|some| share(some.iter().map(|outcome| outcome.unanswered))),
             doubted: [&answerable, &absent].map(|some| share(some.iter().map(|outcome| outcome.doubted))),
             tokens_saved: if whole > 0.0 { 1.0 - shown / whole } else { 0.0 },
+            definitions: [0, 1].map(|i| ratio(sum(&|outcome| outcome.definitions[i]), sum(&|outcome| outcome.definitions[2]))),
+            thin_gaps: ratio(sum(&|outcome| outcome.gaps[0]), sum(&|outcome| outcome.gaps[1])),
             parse_valid: share(outcomes.iter().filter_map(|outcome| outcome.parses)),
             latency: [percentile(0.5), percentile(0.95)],
         }
@@ -179,6 +186,10 @@ pub fn calibration(outcomes: &[&Outcome]) -> Vec<Bin> {
     bins
 }
 
+fn ratio(part: usize, whole: usize) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
 /// How many of some are; nothing where there are none.
 fn share(some: impl Iterator<Item = bool>) -> Option<f64> {
     let all: Vec<f64> = some.map(|is| f64::from(u8::from(is))).collect();
@@ -215,6 +226,8 @@ pub(super) mod tests {
             kept,
             shown,
             tokens: [10, 4],
+            definitions: [1, 1, 2],
+            gaps: [1, 4],
             parses: None,
             milliseconds: 1.0,
             search: false,

@@ -16,13 +16,15 @@ use crate::error::{Error, Result, quote};
 use crate::prune::code::Code;
 use crate::prune::matches::{FileMatches, FoundLine, Results, Unshown};
 use crate::prune::render::{LONGEST_LINE, Page, ReadBack};
-use crate::prune::{Decision, FocusQuestion, Limits, Material, View, decide_by, structure};
+use crate::prune::{Decision, Definition, FocusQuestion, Limits, Material, View, decide_by, gaps, structure};
 use crate::skim::{Skimmer, skim_safely};
 use crate::syntax::{Access, Language, Reader};
 use crate::tokens::o200k;
 
+/// Longer definitions may be shown in part, in lines.
+const SHORT_DEFINITION: usize = 40;
 /// What headers say of what is left out.
-const READ_BACK: ReadBack = ReadBack { gap: "start_line/end_line reads them", line: "", only_line: "" };
+const READ_BACK: ReadBack = ReadBack { gap: "lines reads them", line: "", only_line: "" };
 
 /// A question about a text and the lines that answer it.
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -40,6 +42,9 @@ pub struct Record {
     pub question: String,
     /// The text, without terminators. Search results begin with `== path`, and their lines read `12: text`.
     pub lines: Vec<String>,
+    /// Whether the lines are a part of a file, read by range, and not all of it.
+    #[serde(default)]
+    pub part: bool,
     /// 0-based indices of the lines that answer; none where nothing does.
     pub keep: Vec<usize>,
     /// 0-based indices of lines that may be kept or not and do not count. Blank lines never count.
@@ -73,6 +78,11 @@ pub struct Outcome {
     pub shown: Vec<bool>,
     /// o200k tokens of the whole text, and of what the tool would print: header, lines and gaps.
     pub tokens: [usize; 2],
+    /// Definitions of at most [`SHORT_DEFINITION`] lines that hold a line that answers: how many of them are shown whole, how many in pieces, how
+    /// many there are.
+    pub definitions: [usize; 3],
+    /// Gaps of one or two lines, and all gaps.
+    pub gaps: [usize; 2],
     /// Whether what is shown parses; nothing where the text itself does not, or its language has no grammar.
     pub parses: Option<bool>,
     /// How long the skimmer took.
@@ -135,7 +145,7 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, reader: &Reader, limits: &Lim
     let search = search_results(record);
     let rows = search.as_ref().map(Results::material);
     let access = reader.access(&cancel);
-    let code = Code::new(path, &lines, 0, &access);
+    let code = Code::new(path, &lines, 0, &access).of_more(record.part);
     let material: &dyn Material = rows.as_ref().map_or(&code, |rows| rows);
 
     let began = Instant::now();
@@ -159,6 +169,8 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, reader: &Reader, limits: &Lim
     };
     let whole = o200k(&material.view(&vec![true; lines.len()], &[]));
     let tokens = [whole, if matches!(decision, Decision::Whole | Decision::Failed(_)) { whole } else { o200k(&printed) }];
+    let definitions = if search.is_some() { [0; 3] } else { definitions_shown(&material.definitions(), &labels, &shown) };
+    let gaps = if search.is_some() { [0; 2] } else { gaps_of(&shown) };
     let parses = if search.is_some() { None } else { parses(path, &lines, &shown, &access) };
     Ok(Outcome {
         labels,
@@ -167,12 +179,31 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, reader: &Reader, limits: &Lim
         kept,
         shown,
         tokens,
+        definitions,
+        gaps,
         parses,
         milliseconds,
         search: search.is_some(),
         unanswered,
         doubted,
     })
+}
+
+/// See [`Outcome::definitions`].
+fn definitions_shown(definitions: &[Definition], labels: &[Label], shown: &[bool]) -> [usize; 3] {
+    let short = definitions.iter().filter(|it| it.is_code && (2..=SHORT_DEFINITION).contains(&it.lines.len()));
+    let answers = short.filter(|it| labels[it.lines.clone()].contains(&Label::Keep));
+    answers.fold([0; 3], |[whole, pieces, all], it| {
+        let is_whole = !shown[it.lines.clone()].contains(&false);
+        let in_pieces = !is_whole && shown[it.body.start..it.lines.end.max(it.body.start + 1) - 1].contains(&true);
+        [whole + usize::from(is_whole), pieces + usize::from(in_pieces), all + 1]
+    })
+}
+
+/// See [`Outcome::gaps`].
+fn gaps_of(shown: &[bool]) -> [usize; 2] {
+    let gaps = gaps(shown);
+    [gaps.iter().filter(|gap| gap.len() <= 2).count(), gaps.len()]
 }
 
 /// Labels of the lines as the skimmer reads them; blank ones do not count.

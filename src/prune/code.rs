@@ -1,23 +1,25 @@
 //! A file, or lines of one, as [`Material`]: completed by syntax where there is a grammar, by blocks in Markdown, by indentation elsewhere.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::markdown::{Heading, Markdown};
 use super::plain::{Form, errors_asked_for, records_asked_for};
 use super::select::is_structural;
-use super::structure::Header;
-use super::{Definition, FocusQuestion, Material, Pointer, constants, few_of, render, structure};
+use super::structure::{Header, LEVELS};
+use super::{Definition, FocusQuestion, Material, Pointer, constants, few_of, gaps, render, structure};
+use crate::error::quote;
 use crate::skim::{LineScores, best_first};
-use crate::syntax::{Access, Language, Place, Syntax, Unread};
+use crate::syntax::{Access, Kind, Language, Names, Syntax, Unread};
 
 /// Lines of an outline, at most.
-const LONGEST_OUTLINE: usize = 60;
+const LONGEST_OUTLINE: usize = 40;
 /// Last lines that its outline has.
 const LAST: usize = 5;
 /// Likeliest lines shown with an outline.
 const LIKELIEST: usize = 8;
+/// Definitions named in a gap of which nothing else is said, at most.
+const NAMED: usize = 3;
 
 /// Lines of a file.
 pub struct Code<'a> {
@@ -27,6 +29,8 @@ pub struct Code<'a> {
     range: Range<usize>,
     /// 0-based number of the first of the lines.
     first: usize,
+    /// Whether the lines are only a part of a file.
+    is_part: bool,
     /// Whether lines are shown with their numbers.
     numbered: bool,
     form: Known,
@@ -53,7 +57,7 @@ enum Structure {
 impl<'a> Code<'a> {
     /// `path` only says the language; `first` is the 0-based number of the first line.
     pub fn new(path: &str, lines: &'a [&'a str], first: usize, access: &'a Access<'a>) -> Self {
-        Self { first, ..Self::part(path, lines, 0..lines.len(), access) }
+        Self { first, is_part: first > 0, ..Self::part(path, lines, 0..lines.len(), access) }
     }
 
     /// Some lines of a whole file.
@@ -64,13 +68,20 @@ impl<'a> Code<'a> {
             None if [".md", ".markdown", ".mdx"].iter().any(|end| path.ends_with(end)) => Known::Markdown,
             None => Known::Plain(Form::of(path, text)),
         };
-        Self { text, first: range.start, range, numbered: false, form, access, structure: OnceLock::new() }
+        let is_part = range.len() < text.len();
+        Self { text, first: range.start, range, is_part, numbered: false, form, access, structure: OnceLock::new() }
     }
 
     /// The same, to be shown with or without numbers.
     #[must_use]
     pub fn numbered(self, numbered: bool) -> Self {
         Self { numbered, ..self }
+    }
+
+    /// The same, as a part of a file of which no more is known.
+    #[must_use]
+    pub fn of_more(self, is_part: bool) -> Self {
+        Self { is_part, ..self }
     }
 
     fn structure(&self) -> &Structure {
@@ -93,50 +104,16 @@ impl<'a> Code<'a> {
 
     /// The headers of definitions that have any of the lines, as far as they have; rows count from the first line.
     fn own_headers(&self, syntax: &Syntax) -> Vec<Header> {
-        let place = |place: Option<Place>| {
-            place.filter(|(line, _)| self.range.contains(line)).map(|(line, bytes)| (line - self.range.start, bytes))
-        };
-        let clip = |header: Header| Header {
-            rows: self.own(&header.rows),
-            whole: self.own(&header.whole),
-            name: place(header.name),
-            of: place(header.of),
-            level: header.level,
-        };
-        structure::headers(syntax).map(clip).filter(|header| !header.whole.is_empty()).collect()
-    }
-
-    /// The name of a definition; none if it has none on a line of these.
-    fn name_of(&self, header: &Header) -> &str {
-        self.at(header.name.as_ref())
-    }
-
-    fn at(&self, place: Option<&Place>) -> &str {
-        place.and_then(|(line, bytes)| self.lines()[*line].get(bytes.clone())).unwrap_or_default()
-    }
-
-    /// The names of definitions, none where there is none; where several have the same, each with what it is in or says it belongs to: `Store.get`.
-    fn names_of(&self, headers: &[Header]) -> Vec<String> {
-        let mut times: HashMap<&str, usize> = HashMap::new();
-        headers.iter().for_each(|header| *times.entry(self.name_of(header)).or_default() += 1);
-        let mut around: Vec<&Header> = Vec::new();
-        let mut names = Vec::with_capacity(headers.len());
-        for header in headers {
-            while around.pop_if(|outer| outer.level >= header.level).is_some() {}
-            let name = self.name_of(header);
-            let outer = header.of.as_ref().or_else(|| around.last().and_then(|outer| outer.name.as_ref().or(outer.of.as_ref())));
-            let outer = self.at(outer);
-            names.push(if name.is_empty() || outer.is_empty() || times[name] == 1 { name.to_owned() } else { format!("{outer}.{name}") });
-            around.push(header);
-        }
-        names
+        let clip =
+            |header: Header| Header { rows: self.own(&header.rows), whole: self.own(&header.whole), doc: self.own(&header.doc), ..header };
+        structure::headers(syntax, self.text).into_iter().map(clip).filter(|header| !header.whole.is_empty()).collect()
     }
 
     /// Which definitions are called a test, or are in what is.
     fn are_tests(&self, headers: &[Header]) -> Vec<bool> {
         let mut end = 0; // of what is called so
         let is_test = |header: &Header| {
-            if is_of_tests(self.name_of(header)) {
+            if is_of_tests(&header.own) {
                 end = end.max(header.whole.end);
             }
             header.whole.start < end
@@ -144,20 +121,12 @@ impl<'a> Code<'a> {
         headers.iter().map(is_test).collect()
     }
 
-    /// Headers of definitions, or what comes closest to them: headings in Markdown; elsewhere the least indented lines that others stand under,
-    /// and the end of what is no change, where logs and tables sum up.
-    fn headers(&self, scores: &[f32]) -> Vec<bool> {
+    /// What says what a text is about where names do not: headings in Markdown; in what is mostly outside of definitions and in texts without a
+    /// grammar the least indented lines that others stand under, and the end of what is no change, where logs and tables sum up.
+    fn headers(&self) -> Vec<bool> {
         let (heads, with_end) = match self.structure() {
-            Structure::Syntax(syntax) => {
-                let headers = self.own_headers(syntax);
-                let mostly_outside = self.is_mostly_outside(&headers);
-                let mut heads = self.heads_of_definitions(headers, scores);
-                if mostly_outside {
-                    let more = LONGEST_OUTLINE.saturating_sub(heads.len());
-                    heads.extend(outermost(Form::Indentation, self.lines()).into_iter().take(more));
-                }
-                (heads, false)
-            }
+            Structure::Syntax(syntax) if !self.is_mostly_outside(&self.own_headers(syntax)) => return vec![false; self.lines().len()],
+            Structure::Syntax(_) => (outermost(Form::Indentation, self.lines()), false),
             Structure::Markdown(markdown) => {
                 (markdown.headings().iter().flat_map(|heading| self.own(&heading.lines)).take(LONGEST_OUTLINE).collect(), false)
             }
@@ -180,19 +149,49 @@ impl<'a> Code<'a> {
         3 * defined.iter().filter(|defined| **defined).count() < defined.len()
     }
 
-    /// Lines of the headers of definitions. Of too many definitions those come first that are no tests, then those that are in no other, then those
-    /// that score best, with a line each.
-    fn heads_of_definitions(&self, mut headers: Vec<Header>, scores: &[f32]) -> Vec<usize> {
-        headers.retain(|header| !header.rows.is_empty());
-        if headers.iter().map(|header| header.rows.len()).sum::<usize>() > LONGEST_OUTLINE {
-            let score = |header: &Header| scores[header.rows.start];
-            let mut ordered: Vec<(bool, Header)> = self.are_tests(&headers).into_iter().zip(headers).collect();
-            ordered.sort_by(|(a_test, a), (b_test, b)| (a_test, a.level).cmp(&(b_test, b.level)).then(score(b).total_cmp(&score(a))));
-            headers = ordered.into_iter().map(|(_, header)| header).take(LONGEST_OUTLINE).collect();
-            let line = |header: &Header| header.name.as_ref().map_or(header.rows.start, |(line, _)| *line); // not that of an annotation
-            headers.iter_mut().for_each(|header| header.rows = line(header)..line(header) + 1);
+    /// What is in a gap, by name: of what lies in it on the outermost levels, as many as may be named, tests after all others.
+    fn inside(
+        &self,
+        gap: &Range<usize>,
+        headers: &[Header],
+        tests: &[bool],
+        values: &[Pointer],
+        (most, with_lines): (usize, bool),
+    ) -> Vec<Pointer> {
+        let is_inside = |lines: &Range<usize>| gap.start <= lines.start && lines.end <= gap.end;
+        let mut around: Vec<usize> = Vec::new(); // where those end that have a name and are in the gap
+        let mut named: Vec<(usize, usize)> = Vec::new();
+        for (i, header) in headers.iter().enumerate().filter(|(_, header)| is_inside(&header.whole) && !header.name.is_empty()) {
+            while around.pop_if(|end| *end <= header.whole.start).is_some() {}
+            named.push((i, around.len()));
+            around.push(header.whole.end);
         }
-        headers.into_iter().flat_map(|header| header.rows).collect()
+        let up_to = |level: usize| named.iter().filter(move |(_, depth)| *depth <= level).map(|(i, _)| *i);
+        let level = (1..LEVELS).take_while(|level| up_to(*level).count() <= most).last().unwrap_or(0);
+        let mut chosen: Vec<usize> = up_to(level).collect();
+        chosen.sort_by_key(|i| (tests[*i], *i));
+        let pointer = |i: &usize| Pointer { lines: headers[*i].whole.clone(), name: headers[*i].name.clone(), with_lines };
+        let mut pointers: Vec<Pointer> = chosen.iter().map(pointer).collect();
+        let outside = |value: &&Pointer| is_inside(&value.lines) && !headers.iter().any(|header| header.whole.contains(&value.lines.start));
+        pointers.extend(values.iter().filter(outside).cloned());
+        let more = pointers.len().saturating_sub(most);
+        pointers.truncate(most);
+        pointers.sort_by_key(|pointer| pointer.lines.start);
+        if more > 0 {
+            pointers.push(Pointer { lines: gap.end - 1..gap.end, name: format!("{more} more"), with_lines: false });
+        }
+        pointers
+    }
+
+    /// The values of the file that have any of the lines.
+    fn values(&self, syntax: &Syntax) -> Vec<Pointer> {
+        let names = Names::new(&syntax.definitions, self.text);
+        let value = |(i, it): (usize, &crate::syntax::Definition)| {
+            let lines = self.own(&it.lines);
+            let is_one = it.kind == Kind::Value && !lines.is_empty() && !names.own(i).is_empty();
+            is_one.then(|| Pointer { lines, name: names.own(i).to_owned(), with_lines: false })
+        };
+        syntax.definitions.iter().enumerate().filter_map(value).collect()
     }
 }
 
@@ -240,13 +239,18 @@ impl Material for Code<'_> {
         if let Known::Plain(Form::Sections) = self.form {
             return records_asked_for(self.lines(), question.as_str());
         }
-        let names = [question.names(), question.capitalised()].concat();
-        if names.is_empty() {
+        let (names, guessed) = ([question.names(), question.capitalised()].concat(), question.guessed());
+        if names.is_empty() && guessed.is_empty() {
             return Vec::new();
         }
         let Structure::Syntax(syntax) = self.structure() else { return Vec::new() };
         let mut headers = self.own_headers(syntax);
-        headers.retain(|header| names.contains(&self.name_of(header)));
+        let is_guessed = |header: &Header, all: &[Header]| {
+            guessed.contains(&header.own.as_str()) && all.iter().filter(|other| other.own == header.own).count() == 1
+        };
+        let named: Vec<bool> = headers.iter().map(|header| names.contains(&header.own.as_str()) || is_guessed(header, &headers)).collect();
+        let mut named = named.into_iter();
+        headers.retain(|_| named.next() == Some(true));
         headers
     }
 
@@ -281,15 +285,16 @@ impl Material for Code<'_> {
         match self.structure() {
             Structure::Syntax(syntax) => {
                 let headers = self.own_headers(syntax);
-                let names = self.names_of(&headers);
                 let holds_no_other = |i: usize| headers.get(i + 1).is_none_or(|next: &Header| next.whole.start >= headers[i].whole.end);
-                let definition = |(Header { rows, whole, .. }, name): (&Header, String)| Definition {
+                let definition = |Header { rows, whole, doc, name, .. }: &Header| Definition {
                     lines: whole.clone(),
                     body: rows.end..whole.end,
-                    name: Some(name).filter(|name| !name.is_empty()),
+                    name: Some(name.clone()).filter(|name| !name.is_empty()),
+                    doc: if doc.start >= rows.end { doc.clone() } else { rows.end..rows.end },
+                    is_code: true,
                 };
-                let leaves = headers.iter().zip(names).enumerate().filter(|(i, _)| holds_no_other(*i));
-                leaves.map(|(_, named)| definition(named)).collect()
+                let leaves = headers.iter().enumerate().filter(|(i, _)| holds_no_other(*i));
+                leaves.map(|(_, header)| definition(header)).collect()
             }
             Structure::Markdown(markdown) => {
                 let name = |heading: &Heading| self.text[heading.lines.start].trim_matches(['#', ' ', '\t', '\r', '\n']);
@@ -297,6 +302,8 @@ impl Material for Code<'_> {
                     lines: self.own(&(heading.lines.start..heading.own_end)),
                     body: self.own(&(heading.lines.end..heading.own_end)),
                     name: Some(name(heading).to_owned()).filter(|name| !name.is_empty()),
+                    doc: 0..0,
+                    is_code: false,
                 };
                 markdown.headings().iter().map(section).filter(|section| !section.body.is_empty()).collect()
             }
@@ -304,13 +311,47 @@ impl Material for Code<'_> {
         }
     }
 
-    /// The headers, and the likeliest lines all the same: a wrong "none" would cost another call.
+    /// The likeliest lines all the same, as a wrong "none" would cost another call, and what names do not say.
     fn outline(&self, scores: &LineScores, mentioned: &[usize]) -> Vec<bool> {
-        let mut kept = self.headers(&scores.keep);
+        let mut kept = self.headers();
         mentioned.iter().for_each(|line| kept[*line] = true);
         let likely = (0..kept.len()).filter(|line| self.can_pick(*line) && scores.keep[*line] >= scores.thresholds.generous);
         best_first(&scores.keep, likely).into_iter().take(LIKELIEST).for_each(|line| kept[line] = true);
         kept
+    }
+
+    fn elsewhere(&self, question: &FocusQuestion) -> Option<String> {
+        let outside = |(word, on): (&str, Vec<usize>)| {
+            let first = on.into_iter().find(|line| !self.range.contains(line))?;
+            Some(format!("{} on line {}", quote(word), first + 1))
+        };
+        let found: Vec<String> = question.rare_words(self.text).into_iter().filter_map(outside).take(NAMED).collect();
+        (!found.is_empty()).then(|| format!("Elsewhere in the file: {}.", found.join(", ")))
+    }
+
+    fn is_part(&self) -> bool {
+        self.is_part
+    }
+
+    fn contents(&self, kept: &[bool], answered: bool) -> Vec<Pointer> {
+        let Structure::Syntax(syntax) = self.structure() else { return Vec::new() };
+        let (headers, values) = (self.own_headers(syntax), self.values(syntax));
+        let tests = self.are_tests(&headers);
+        let most = if answered { (NAMED, false) } else { (LONGEST_OUTLINE, true) };
+        let of_gap = |gap: Range<usize>| {
+            let around =
+                headers.iter().rfind(|header| header.rows.end <= gap.start && gap.end <= header.whole.end && !header.name.is_empty());
+            match around {
+                Some(around) if self.inside(&gap, &headers, &tests, &values, most).is_empty() => {
+                    // Right below the header it is clear what a gap is of.
+                    let is_clear = gap.start == around.rows.end && !kept[gap.end..around.whole.end.max(gap.end + 1) - 1].contains(&true);
+                    let name = format!("of {}", around.name);
+                    if is_clear { Vec::new() } else { vec![Pointer { lines: gap, name, with_lines: false }] }
+                }
+                _ => self.inside(&gap, &headers, &tests, &values, most),
+            }
+        };
+        gaps(kept).into_iter().flat_map(of_gap).collect()
     }
 
     fn can_pick(&self, line: usize) -> bool {
@@ -344,9 +385,13 @@ mod tests {
         let text = format!("impl A {{\n{}}}\nmod tests {{\n{tests}}}\n", function("go_on".to_owned()));
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let (reader, cancel) = (Reader::unguarded(), CancellationToken::new());
-        let kept =
-            Code::new("a.rs", &lines, 0, &reader.access(&cancel)).headers(&(0..lines.len()).map(|line| line as f32).collect::<Vec<_>>());
-        assert!(kept[0] && kept[1] && kept.iter().filter(|kept| **kept).count() == LONGEST_OUTLINE);
+        let named = |kept: Vec<bool>, answered: bool| {
+            let pointers = Code::new("a.rs", &lines, 0, &reader.access(&cancel)).contents(&kept, answered);
+            pointers.into_iter().map(|pointer| pointer.name).collect::<Vec<_>>()
+        };
+        assert_eq!(named(vec![false; lines.len()], false), ["go_on", "tests"]);
+        let kept: Vec<bool> = (0..lines.len()).map(|line| matches!(line, 2 | 5 | 15 | 16)).collect();
+        assert_eq!(named(kept, true), ["case_0", "case_1", "case_2", "case_4", "case_5", "case_6", "73 more"]);
     }
 
     #[test]
@@ -403,7 +448,8 @@ mod tests {
             for (cut, end) in (0..=text.len()).flat_map(|cut| ["", "\n", "\n    ", " \\\n  "].map(|end| (cut, end))) {
                 let text = format!("{}{end}", &text[..cut]);
                 let lines: Vec<&str> = text.split_inclusive('\n').collect();
-                for Definition { lines: whole, body, name: called } in Code::new(name, &lines, 0, &reader.access(&cancel)).definitions() {
+                for Definition { lines: whole, body, name: called, .. } in Code::new(name, &lines, 0, &reader.access(&cancel)).definitions()
+                {
                     let is_inside = whole.start < body.start && body.start <= body.end && body.end == whole.end && whole.end <= lines.len();
                     assert!(is_inside && called.is_none_or(|called| !called.is_empty()), "{text:?}: {whole:?}, {body:?}");
                 }

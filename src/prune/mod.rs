@@ -3,6 +3,7 @@
 //! [`decide`] holds the rules that protect the reader: small texts and small savings stay whole, a failed skimmer means the whole text,
 //! and a text that does not answer gets its outline. It works on any [`Material`]: a file ([`code::Code`]) or search results.
 
+mod bodies;
 pub mod code;
 mod constants;
 mod markdown;
@@ -36,11 +37,22 @@ pub const WORTHWHILE: f64 = 0.8;
 const SHORT_DEFINITION: usize = 40;
 /// A name that the question spells out is shown wherever it stands, where it stands on so many lines at most, or on a hundredth of them.
 const RARE_NAME: usize = 8;
+/// Words of the question named in gaps, at most.
+const MOST_WORDS: usize = 4;
 /// How likely it is that a line with such a name is wanted: two of three are (`training/LOG.md`).
 const MENTIONED: f32 = 0.67;
 /// Lines with this share of the threshold's odds are likely enough where few reach it: of odds, and not of the probability, so that a service
 /// that moves all log-odds by the same number (`serve --http`) has the same lines picked.
 const LIKELY: f32 = 0.274;
+/// Scores are lower in long files, and what is missed there costs a call: in longer ones than this, in lines, the odds of the threshold fall with this
+/// power of their length, to this share at most. The figures are in `training/LOG.md`.
+const LONG: f32 = 192.0;
+const HOW_MUCH_LOWER: f32 = 1.2;
+const LOWEST: f32 = 0.2;
+/// Times the odds in a part of a file: whoever gives a range knows where to look.
+const IN_PART: f32 = 1.05;
+/// Times the odds where the lines may not answer at all.
+const IN_DOUBT: f32 = 1.5;
 /// Tokens set aside for the header of a view, beside the name in it.
 const HEADER_TOKENS: usize = 60;
 
@@ -51,10 +63,9 @@ fn not_there(names: &[&str], lines: usize) -> Option<String> {
     (!names.is_empty()).then(|| format!("{} {are} on none of the {lines} lines.", quoted.join(", ")))
 }
 
-/// The probability that is likely enough beside this threshold.
-fn likely_enough(threshold: f32) -> f32 {
-    let share = LIKELY * threshold;
-    share / (1.0 - threshold + share)
+/// A threshold with so many times the odds.
+fn with_odds(times: f32, threshold: f32) -> f32 {
+    times * threshold / (1.0 - threshold + times * threshold)
 }
 
 /// Lines that are few among so many: they are shown for what is on them.
@@ -131,15 +142,22 @@ pub struct Definition {
     pub body: Range<usize>,
     /// Its name, where the grammar tells; after that of what it is in where the text has several.
     pub name: Option<String>,
+    /// What is said of it inside its body: Python's docstring.
+    pub doc: Range<usize>,
+    /// Whether it is code: shown whole or as its signature where it is short, and with what its lines need where it is long.
+    pub is_code: bool,
 }
 
-/// A definition that is left out, whole or below its header, and named in its gap so that a reader who misses it knows what to ask for.
+/// Something in a gap that is named there, so that a reader who misses it knows what to ask for: a definition that is left out, whole or below its
+/// header, or a word of the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
     /// Those of its lines that are left out.
     pub lines: Range<usize>,
     /// Its name, after that of what it is in where the text has several: `Store.get`.
     pub name: String,
+    /// Whether its lines are told, too.
+    pub with_lines: bool,
 }
 
 /// Something that can be shown in part.
@@ -168,6 +186,18 @@ pub trait Material: Sync {
     }
     /// What to show when nothing answers, the lines among it on which a rare name of the question stands.
     fn outline(&self, scores: &LineScores, mentioned: &[usize]) -> Vec<bool>;
+    /// Where outside of it rare words of the question stand, in a sentence.
+    fn elsewhere(&self, _question: &FocusQuestion) -> Option<String> {
+        None
+    }
+    /// Whether it is only a part of a text.
+    fn is_part(&self) -> bool {
+        false
+    }
+    /// What is in the gaps, by name, as far as it can be told: a few names of each, or, where nothing answers, many with their lines.
+    fn contents(&self, _kept: &[bool], _answered: bool) -> Vec<Pointer> {
+        Vec::new()
+    }
     /// Whether a line may be picked for its own score.
     fn can_pick(&self, line: usize) -> bool;
     /// The view without its header: kept lines, and gaps for the rest.
@@ -304,15 +334,32 @@ fn choose(
     // Whoever names a definition wants to see it, whatever the skimmer says: the header for sure, the rest if it is short.
     let shown =
         |definition: &Header| if definition.whole.len() <= SHORT_DEFINITION { definition.whole.clone() } else { definition.rows.clone() };
-    let enough = scores.thresholds.keep(limits.keep);
+    let mut enough = scores.thresholds.keep(limits.keep);
+    let usual = enough;
+    enough = match (material.is_part(), doubtful) {
+        (true, false) => with_odds(IN_PART, usual),
+        (true, true) => with_odds(IN_PART * IN_DOUBT, usual),
+        (false, true) => with_odds(IN_DOUBT, usual),
+        (false, false) if limits.keep == Keep::Balanced => {
+            with_odds((LONG / lines.len() as f32).powf(HOW_MUCH_LOWER).clamp(LOWEST, 1.0), usual)
+        }
+        (false, false) => usual,
+    };
     let mentioned = question.mentioned_on(lines);
     mentioned.iter().for_each(|line| scores.keep[*line] = scores.keep[*line].max(enough).max(MENTIONED));
     named.iter().flat_map(shown).for_each(|line| scores.keep[line] = 1.0);
     let picked: Vec<bool> = scores.keep.iter().map(|score| *score >= enough).collect();
     material.wanted_with(question, &picked).into_iter().for_each(|line| scores.keep[line] = scores.keep[line].max(enough));
     if scores.answer < scores.thresholds.answer && named.is_empty() {
-        let kept = select::first_that_fit(material.outline(&scores, &mentioned), |kept| within(kept, &[], header));
-        let view = View { kept, pointers: Vec::new(), doubtful: false, note: scores.note };
+        let mut kept = material.outline(&scores, &mentioned);
+        select::fill_cheap_gaps(&mut kept, lines);
+        let kept = select::first_that_fit(kept, |kept| within(kept, &[], header));
+        let mut pointers = material.contents(&kept, false);
+        while !pointers.is_empty() && !(material.cost(&kept, &pointers) <= material.room(limits.most) && within(&kept, &pointers, header)) {
+            pointers.pop();
+        }
+        let note = [scores.note, material.elsewhere(question)].into_iter().flatten().reduce(|a, b| format!("{a} {b}"));
+        let view = View { kept, pointers, doubtful: false, note };
         return Ok(if worth(&view.kept) { Decision::Unanswered(view) } else { Decision::Whole });
     }
     let pickable: Vec<bool> = (0..lines.len()).map(|line| material.can_pick(line)).collect();
@@ -320,13 +367,14 @@ fn choose(
     select::open_bodies(&mut scores.keep, enough, &pickable, &definitions);
     let complete = |kept: &mut [bool]| {
         if !cancel.is_cancelled() {
+            bodies::settle(kept, lines, &definitions, &scores.keep, enough);
             material.complete(kept);
             select::fill_cheap_gaps(kept, lines);
         }
     };
     let view_fits =
         |kept: &[bool], pointers: &[Pointer]| material.cost(kept, pointers) <= material.room(limits.most) && within(kept, pointers, header);
-    let likely = if limits.keep == Keep::Strict { enough } else { likely_enough(enough) };
+    let likely = if limits.keep == Keep::Strict || doubtful { enough } else { with_odds(LIKELY, usual).min(enough) };
     let kept = select::select(&scores.keep, Cut { enough, likely }, &pickable, complete, |kept| view_fits(kept, &[]));
     if cancel.is_cancelled() {
         return Err(SkimError::Cancelled);
@@ -335,17 +383,42 @@ fn choose(
     if !says_something || !worth(&kept) {
         return Ok(Decision::Whole);
     }
-    let likely = select::likeliest_left_out(&definitions, &kept, lines, &scores);
     let mut pointers = Vec::new();
-    for definition in likely {
-        let at = pointers.partition_point(|other: &Pointer| other.lines.start < definition.lines.start);
-        pointers.insert(at, definition);
-        if !view_fits(&kept, &pointers) {
+    let name = |pointers: &mut Vec<Pointer>, pointer: Pointer| {
+        let at = pointers.partition_point(|other: &Pointer| other.lines.start < pointer.lines.start);
+        pointers.insert(at, pointer);
+        let fits = view_fits(&kept, pointers);
+        if !fits {
             pointers.remove(at);
+        }
+        fits
+    };
+    for pointer in select::likeliest_left_out(&definitions, &kept, lines, &scores) {
+        if !name(&mut pointers, pointer) {
             break;
         }
     }
+    for pointer in words_left_out(question, &kept, lines) {
+        name(&mut pointers, pointer);
+    }
+    for pointer in without_words(material.contents(&kept, true), &pointers, &kept) {
+        name(&mut pointers, pointer);
+    }
     Ok(Decision::Partial(View { kept, pointers, doubtful, note: scores.note }))
+}
+
+/// The rare words of the question that stand on left out lines and on no line that is shown, each with the first of these.
+fn words_left_out(question: &FocusQuestion, kept: &[bool], lines: &[&str]) -> Vec<Pointer> {
+    let left_out = question.rare_words(lines).into_iter().filter(|(_, on)| !on.iter().any(|line| kept[*line]));
+    let pointer = |(word, on): (&str, Vec<usize>)| Pointer { lines: on[0]..on[0] + 1, name: word.to_owned(), with_lines: true };
+    left_out.map(pointer).take(MOST_WORDS).collect()
+}
+
+/// What is in those gaps of which nothing is said.
+fn without_words(contents: Vec<Pointer>, said: &[Pointer], kept: &[bool]) -> Vec<Pointer> {
+    let silent: Vec<Range<usize>> =
+        gaps(kept).into_iter().filter(|gap| !said.iter().any(|pointer| gap.contains(&pointer.lines.start))).collect();
+    contents.into_iter().filter(|pointer| silent.iter().any(|gap| gap.contains(&pointer.lines.start))).collect()
 }
 
 #[cfg(test)]
@@ -412,7 +485,7 @@ mod tests {
         let Decision::Partial(view) = decision else { panic!("{decision:?}") };
         let gaps: Vec<String> =
             code.view(&view.kept, &view.pointers).lines().filter(|line| line.starts_with('⋮')).map(str::to_owned).collect();
-        assert_eq!(gaps, ["⋮ 7-13", "⋮ 15-74: Store.reset 15-18, Store.drain 26-30"]);
+        assert_eq!(gaps, ["⋮ 7-13: Store.stop", "⋮ 15-74: Store.reset 15-18, Store.drain 26-30"]);
     }
 
     #[test]

@@ -147,7 +147,7 @@ pub fn records_asked_for(lines: &[&str], question: &str) -> Vec<Header> {
     let name = |line: &usize| lines[*line].trim_end().strip_prefix("name = \"").and_then(|name| name.strip_suffix('"'));
     let is_named = |head: &Range<usize>| head.clone().any(|line| name(&line).is_some_and(|name| words.contains(&name)));
     let heads = records(lines).into_iter().map(|(_, head)| head).filter(is_named);
-    heads.map(|head| Header { rows: head.clone(), whole: head, name: None, of: None, level: 0 }).collect()
+    heads.map(|head| Header { rows: head.clone(), whole: head, doc: 0..0, name: String::new(), own: String::new(), level: 0 }).collect()
 }
 
 /// A stack trace.

@@ -66,6 +66,35 @@ impl FocusQuestion {
         words.filter(|word| !begins_sentence(&asked[..word.as_ptr() as usize - asked.as_ptr() as usize])).collect()
     }
 
+    /// Its words that tell something from all others, and the lines on which each stands where these are few: names, words with digits or marks in
+    /// them (`SKU-0077`, `99%`), and what is guessed.
+    pub(super) fn rare_words(&self, lines: &[&str]) -> Vec<(&str, Vec<usize>)> {
+        let mut words = [self.names(), self.identifying(), self.guessed()].concat();
+        let mut seen = std::collections::HashSet::new();
+        words.retain(|word| seen.insert(*word));
+        let on_lines = |word| Some((word, few_with(word, lines))).filter(|(_, on)| !on.is_empty());
+        words.into_iter().filter_map(on_lines).collect()
+    }
+
+    /// The words in brackets at its end, but for those that are short or say nothing.
+    pub(super) fn guessed(&self) -> Vec<&str> {
+        let length = guesses(self.0.as_bytes()).len();
+        let guessed = self.0[self.0.len() - length - usize::from(length > 0)..].trim_end_matches(')');
+        let words = guessed.split(',').map(|word| word.trim().trim_end_matches("()"));
+        words.filter(|word| word.len() > SHORTEST_WORD && !is_function_word(&word.to_lowercase())).collect()
+    }
+
+    /// Its words that have digits or marks in them as no word of a sentence does: `SKU-0077`, `99%`, `48213`, `tier33`.
+    fn identifying(&self) -> Vec<&str> {
+        let edges: &[char] = &['.', ',', ';', ':', '?', '!', '"', '\'', '`', '(', ')', '[', ']'];
+        let tells = |word: &&str| {
+            let digits = word.bytes().filter(u8::is_ascii_digit).count();
+            let marks = word.contains(['%', '#', '@', '/']) || word.contains('-') && digits > 0;
+            digits > 0 && (marks || word.len() > 2 && (digits > 2 || word.contains(char::is_alphabetic)))
+        };
+        self.0.split_whitespace().map(|word| word.trim_matches(edges)).filter(tells).collect()
+    }
+
     /// Those of its names that stand on none of these lines, in capitals or not.
     pub fn absent_from(&self, lines: &[&str]) -> Vec<&str> {
         let mut names = names_in(self.without_guesses());
@@ -111,17 +140,22 @@ impl FocusQuestion {
     /// The lines on which a rare one of the names that it spells out stands. Not those of a guessed one: to show them, too, cost more than it
     /// brought (`training/LOG.md`).
     pub(super) fn mentioned_on(&self, lines: &[&str]) -> Vec<usize> {
-        let stands_on = |name: &str, line: &str| {
-            let alone = |(at, _)| !line[..at].ends_with(is_name_part) && !line[at + name.len()..].starts_with(is_name_part);
-            line.match_indices(name).any(alone)
-        };
-        let most = few_of(lines.len());
-        let on_lines = |name| {
-            let found: Vec<usize> = (0..lines.len()).filter(|line| stands_on(name, lines[*line])).take(most + 1).collect();
-            if found.len() > most { Vec::new() } else { found }
-        };
-        names_in(self.without_guesses()).into_iter().flat_map(on_lines).collect()
+        let spelt = self.without_guesses();
+        let mut words = names_in(spelt);
+        words.extend(self.identifying().into_iter().filter(|word| word.as_ptr() < spelt.as_bytes().as_ptr_range().end));
+        words.into_iter().flat_map(|word| few_with(word, lines)).collect()
     }
+}
+
+/// The lines on which a word stands by itself; none where they are not few.
+fn few_with(word: &str, lines: &[&str]) -> Vec<usize> {
+    let stands_on = |line: &str| {
+        let alone = |(at, _)| !line[..at].ends_with(is_name_part) && !line[at + word.len()..].starts_with(is_name_part);
+        line.match_indices(word).any(alone)
+    };
+    let most = few_of(lines.len());
+    let found: Vec<usize> = (0..lines.len()).filter(|line| stands_on(lines[*line])).take(most + 1).collect();
+    if found.len() > most { Vec::new() } else { found }
 }
 
 /// The words of a text that look like names in code.

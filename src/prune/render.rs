@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::{FocusQuestion, HEADER_TOKENS, Piece, Pointer, pieces};
-use crate::error::shorten;
+use crate::error::{counted, shorten};
 use crate::skim::SkimError;
 
 /// Begins a gap line: no programming language has it.
@@ -124,7 +124,8 @@ pub fn room(most: usize) -> usize {
 /// Renders the kept lines of a page in at most `most` characters.
 pub fn page(page: &Page<'_>, kept: &[bool], status: Status<'_>, most: usize) -> String {
     let exact = page.lines.concat();
-    let plain = matches!(status, Status::Exact) && page.decoded_from.is_none() && !page.numbered && !kept.contains(&false);
+    let is_exact = matches!(status, Status::Exact) && page.question.is_none();
+    let plain = is_exact && page.decoded_from.is_none() && !page.numbered && !kept.contains(&false);
     let alone = page.lines.len() == 1 && page.question.is_none();
     let longest = if alone { room(most).saturating_sub(MARK) } else { page.longest.min(room(most)) };
     if plain && exact.chars().count() <= most && (alone || !page.lines.iter().any(|line| is_long(line, longest))) {
@@ -202,7 +203,11 @@ fn number(line: usize, numbered: bool) -> String {
 fn named(first: usize, gap: &Range<usize>, pointers: &[Pointer]) -> String {
     let inside = pointers.iter().filter(|pointer| gap.start <= pointer.lines.start && pointer.lines.end <= gap.end);
     let name = |pointer: &Pointer| pointer.name.chars().take(LONGEST_POINTER).collect::<String>();
-    let names: Vec<String> = inside.map(|pointer| format!("{} {}", name(pointer), numbers(first, &pointer.lines))).collect();
+    let told = |pointer: &Pointer| match pointer.with_lines {
+        true => format!("{} {}", name(pointer), numbers(first, &pointer.lines)),
+        false => name(pointer),
+    };
+    let names: Vec<String> = inside.map(told).collect();
     if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
 }
 
@@ -212,10 +217,13 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
     let mut notes = Vec::new();
     match status {
         Status::Unanswered => notes.push(format!(
-            "nothing in these {lines} lines seems to answer the question; this is their outline, with the likeliest lines if any come near."
+            "nothing in these {lines} lines seems to answer the question; what is in them is named, and the likeliest lines are shown if any come near."
         )),
         Status::Failed(error) => notes.push(format!("the skimmer failed ({}), so nothing was pruned.", shorten(&error.to_string()))),
         Status::Pruned { doubtful } => notes.push(format!("{} of {lines} lines{}.", body.shown, if doubtful { DOUBT } else { "" })),
+        Status::Exact if page.question.is_some() && !body.stopped && body.cut == 0 => {
+            notes.push(format!("all {}; the question leaves nothing out.", counted(lines, "line")));
+        }
         Status::Exact if body.stopped || page.numbered => notes.push(format!("{} of {lines} lines.", body.shown)),
         Status::Exact => {}
     }

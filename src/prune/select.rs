@@ -13,14 +13,17 @@ const FALLBACK: usize = 5;
 /// lines more in eight hundred (`training/LOG.md`).
 const FEW: usize = 80;
 /// A text is long in which these are no more than one line in so many.
-const FEW_IN: usize = 10;
+const FEW_IN: usize = 20;
 /// A gap whose text is this short, in characters, costs no more than its marker: `⋮ 120-347` takes 7 o200k and 8 cl100k tokens.
 const CHEAP_GAP: usize = 24;
-/// The same of a single line. It may cost a little more than its marker: every fifth such line is wanted (`training/LOG.md`), and then takes
-/// a call to read. Blank lines beside it make no difference, in a gap of no more lines than [`LONE`].
+/// The same with blank lines beside a single line that says something, in a gap of no more lines than [`LONE`].
 const CHEAP_LINE: usize = 100;
 /// Lines of such a gap.
 const LONE: usize = 3;
+/// Gaps of so many lines are not worth a call of their own to read, nor a marker with what it says.
+const THIN: usize = 2;
+/// Unless they are longer, in characters.
+const THIN_GAP: usize = 300;
 /// Definitions named in the gaps of a view, at most.
 const POINTERS: usize = 4;
 /// Shorter ones are not named, in lines: the name would cost as much as they do.
@@ -110,13 +113,13 @@ pub fn likeliest_left_out(definitions: &[Definition], kept: &[bool], lines: &[&s
     let is_shown = |definition: &&Definition| !none_kept(&definition.body);
     let shown: HashSet<&str> = definitions.iter().filter(is_shown).filter_map(|definition| definition.name.as_deref()).collect();
     let mut left_out = Vec::new();
-    for Definition { lines, body, name } in definitions {
+    for Definition { lines, body, name, .. } in definitions {
         let Some(name) = name else { continue };
         let is_named = !shown.contains(name.as_str()) && name.split('.').all(|part| said.contains(part));
         let best = scores.keep[lines.clone()].iter().copied().fold(0.0, f32::max);
         let hidden = [lines, body].into_iter().find(|lines| none_kept(lines)).filter(|lines| lines.len() >= POINTED_TO);
         let Some(lines) = hidden.filter(|_| is_named || best >= scores.thresholds.generous * UNLIKELY) else { continue };
-        left_out.push((is_named, best, Pointer { lines: lines.clone(), name: name.clone() }));
+        left_out.push((is_named, best, Pointer { lines: lines.clone(), name: name.clone(), with_lines: true }));
     }
     left_out.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
     left_out.truncate(POINTERS);
@@ -139,8 +142,9 @@ pub fn fill_cheap_gaps(kept: &mut [bool], lines: &[&str]) {
         let says = lines[gap.clone()].iter().filter(|line| !line.trim().is_empty()).count();
         let blank = says == 0;
         let cost: usize = lines[gap.clone()].iter().map(|line| line.trim().len() + 1).sum();
-        let cheap = if gap.len() == 1 || says == 1 && gap.len() <= LONE { CHEAP_LINE } else { CHEAP_GAP };
-        if cost <= cheap && !(edge && blank && gap.len() > 1) {
+        let cheap = if says == 1 && gap.len() <= LONE { CHEAP_LINE } else { CHEAP_GAP };
+        let cheap = if gap.len() <= THIN { THIN_GAP } else { cheap };
+        if cost <= cheap && !(edge && blank && gap.len() > THIN) {
             kept[gap].fill(true);
         }
     }
@@ -172,12 +176,13 @@ mod tests {
             let scores: Vec<f32> = (0..lines).map(|line| if line < likely { 0.2 } else { 0.1 }).collect();
             select(&scores, cut(0.5, 0.2), &vec![true; lines], |_| (), at_most(lines)).into_iter().filter(|kept| *kept).count()
         };
-        assert_eq!([picked(60, 30), picked(400, 30), picked(400, 12), picked(5000, 300)], [6, 30, 12, FEW]);
+        assert_eq!([picked(60, 30), picked(400, 30), picked(400, 12), picked(5000, 300)], [5, 20, 12, FEW]);
     }
 
     #[test]
     fn the_best_header_opens_its_body() {
-        let definition = |start: usize| Definition { lines: start..start + 10, body: start + 1..start + 10, name: None };
+        let definition =
+            |start: usize| Definition { lines: start..start + 10, body: start + 1..start + 10, name: None, doc: 0..0, is_code: true };
         let mut scores = vec![0.1; 20];
         (scores[0], scores[10]) = (0.9, 0.6);
         open_bodies(&mut scores, 0.5, &[true; 20], &[definition(0), definition(10)]);
@@ -218,11 +223,23 @@ mod tests {
 
     #[test]
     fn a_gap_cheaper_than_its_marker_is_filled() {
-        let long = "a long line ".repeat(10);
-        let lines =
-            ["keep", "", "}", "keep", "one more line of ordinary length", "keep", "two lines that are", "worth a marker", "keep", &long];
-        let mut kept = [true, false, false, true, false, true, false, false, true, false];
+        let long = "a long line ".repeat(30);
+        let lines = [
+            "keep",
+            "",
+            "}",
+            "keep",
+            "two lines of",
+            "ordinary length",
+            "keep",
+            "three lines",
+            "that are worth",
+            "a marker",
+            "keep",
+            &long,
+        ];
+        let mut kept = [true, false, false, true, false, false, true, false, false, false, true, false];
         fill_cheap_gaps(&mut kept, &lines);
-        assert_eq!(kept, [true, true, true, true, true, true, false, false, true, false]);
+        assert_eq!(kept, [true, true, true, true, true, true, true, false, false, false, true, false]);
     }
 }

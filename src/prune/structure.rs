@@ -4,11 +4,12 @@
 //! cases, literals), where only children with kept lines stay, and what a kept comment is right above of. So the view still parses when each
 //! gap is read as one statement.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::{Piece, Wanted, gaps, indent, pieces};
 use crate::syntax::preprocessor::{Condition, conditions};
-use crate::syntax::{Access, Kind, Part, Place, Stays, Syntax};
+use crate::syntax::{Access, Definition, Kind, Names, Part, Stays, Syntax};
 
 /// Rounds of completion; more than three are rare, and [`repair`] has the last word.
 const ROUNDS: usize = 4;
@@ -17,7 +18,7 @@ const REPAIRS: usize = 12;
 /// Texts of more lines are not repaired.
 const LONGEST_REPAIRED: usize = 20_000;
 /// Definitions within definitions that have headers.
-const LEVELS: usize = 3;
+pub const LEVELS: usize = 3;
 
 /// Extends `kept` to whole statements with their headers and closers.
 pub fn complete(syntax: &Syntax, lines: &[&str], kept: &mut [bool]) {
@@ -166,18 +167,37 @@ pub struct Header {
     pub rows: Range<usize>,
     /// All its lines.
     pub whole: Range<usize>,
-    /// Where its name is.
-    pub name: Option<Place>,
-    /// Where the type is that it says it belongs to, as an `impl`, a method of Go and `Store::get` do.
-    pub of: Option<Place>,
+    /// What is said of it: comments before it, or Python's docstring in its body.
+    pub doc: Range<usize>,
+    /// Its own name; empty if it has none.
+    pub own: String,
+    /// The same, after that of what it is in or says it belongs to where the text has several of its name: `Store.get`.
+    pub name: String,
     /// How many definitions are around it.
     pub level: usize,
 }
 
 /// The headers of all definitions of more than a line, of the outer three levels, in order.
-pub fn headers(syntax: &Syntax) -> impl Iterator<Item = Header> {
-    let shown = syntax.definitions.iter().filter(|it| it.kind != Kind::Value && it.lines.len() > 1 && it.level < LEVELS);
-    shown.map(|it| Header { rows: it.header.clone(), whole: it.lines.clone(), name: it.name.clone(), of: it.of.clone(), level: it.level })
+pub fn headers(syntax: &Syntax, lines: &[&str]) -> Vec<Header> {
+    let names = Names::new(&syntax.definitions, lines);
+    let shown = |it: &Definition| it.kind != Kind::Value && it.lines.len() > 1 && it.level < LEVELS;
+    let shown: Vec<usize> = (0..syntax.definitions.len()).filter(|i| shown(&syntax.definitions[*i])).collect();
+    let own = |i: usize| if syntax.definitions[i].name.is_some() { names.own(i) } else { "" }; // not that of the type of an `impl`
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    shown.iter().for_each(|i| *times.entry(own(*i)).or_default() += 1);
+    let header = |i: usize| {
+        let it = &syntax.definitions[i];
+        let name = if own(i).is_empty() || times[own(i)] == 1 { own(i).to_owned() } else { names.full(i) };
+        Header {
+            rows: it.header.clone(),
+            whole: it.lines.clone(),
+            doc: it.doc.clone().unwrap_or_default(),
+            own: own(i).to_owned(),
+            name,
+            level: it.level,
+        }
+    };
+    shown.into_iter().map(header).collect()
 }
 
 #[cfg(test)]
@@ -217,7 +237,9 @@ mod tests {
     fn headers_are_those_of_definitions_of_more_than_a_line() {
         let text =
             "class A:\n    def f(self): pass\n    class B:\n        class C:\n            class D:\n                x = 1\nMAX = 3\n";
-        let found: Vec<_> = headers(&grammar::read(Language::Python, text)).map(|header| (header.rows, header.level)).collect();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let found = headers(&grammar::read(Language::Python, text), &lines);
+        let found: Vec<_> = found.into_iter().map(|header| (header.rows, header.level)).collect();
         assert_eq!(found, [(0..1, 0), (2..3, 1), (3..4, 2)]);
     }
 

@@ -7,6 +7,7 @@ pub mod children;
 pub mod grammar;
 mod language;
 pub mod message;
+mod names;
 pub mod preprocessor;
 mod reader;
 mod sandbox;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::children::Unread;
 pub use self::language::Language;
+pub use self::names::Names;
 use self::preprocessor::blank;
 pub use self::reader::{Access, Reader};
 
@@ -99,7 +101,7 @@ impl Part {
 /// A line, and bytes of it.
 pub type Place = (usize, Range<usize>);
 
-/// Something with a name of its own: a type, a function, a namespace; of values, those that a file offers.
+/// Something with a name of its own: a type, a function, a namespace, a value of a file or a type; none that a function has inside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
     /// What it is.
@@ -112,6 +114,8 @@ pub struct Definition {
     pub header: Range<usize>,
     /// All its lines.
     pub lines: Range<usize>,
+    /// The first line of what belongs to it: decorators, attributes and comments right above it, or its own first line.
+    pub from: usize,
     /// The lines of what is said about it: the comments right before it, in Python its docstring.
     pub doc: Option<Range<usize>>,
     /// The names of what it calls, each once, in order; of a function.
@@ -203,6 +207,7 @@ impl Syntax {
         let fits = |it: &Definition| {
             inside(&it.lines)
                 && it.lines.start == it.header.start
+                && it.from <= it.lines.start
                 && it.header.start < it.header.end
                 && it.header.end <= it.lines.end
                 && on_line(&it.name)

@@ -258,7 +258,7 @@ impl Session {
 
     /// How what is left out of a file is read.
     fn read_back(&self) -> ReadBack {
-        let gap = if self.options.shell { "--lines A-B reads them" } else { "start_line/end_line reads them" };
+        let gap = if self.options.shell { "--lines A-B reads them" } else { "lines reads them" };
         ReadBack { gap, line: "read it alone to see more", only_line: "leave the question out to see more" }
     }
 }

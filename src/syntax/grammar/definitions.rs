@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::kinds::{Definer, Role};
-use super::{calls, last_named_child, rows, signatures};
+use super::{calls, last_named_child, rows, signatures, values};
 use crate::syntax::{DEEPEST, Definition, Kind, Language, MOST_LEVELS, Offer, Place};
 
 /// The definitions of a text of so many lines.
@@ -55,13 +55,45 @@ impl Walk<'_> {
             let inner = Depth { nodes: depth.nodes + 1, ..depth };
             match content(node, offers) {
                 Some(offers) => self.beneath(node, offers, inner),
-                None => self.add(Defined::by(node, scope), &children[..=i], offers, inner),
+                None if self.add(Defined::by(node, scope), &children[..=i], offers, inner) => {}
+                None => self.add_values(node, &children[..=i], inner),
             }
         }
     }
 
-    /// Adds what is a definition, and those in it. `siblings`: those before it, and itself in its wrappers.
-    fn add(&mut self, defined: Defined<'_>, siblings: &[Node<'_>], offers: Offers, depth: Depth) {
+    /// Adds the values that a node gives a name to, which nobody outside needs a signature of.
+    fn add_values(&mut self, node: Node<'_>, siblings: &[Node<'_>], depth: Depth) {
+        let above = signatures::right_above(self.language, self.text, siblings);
+        for (name, around) in values::named_by(node) {
+            let own = rows(around);
+            let lines = own.start..own.end.min(self.lines);
+            if lines.is_empty() {
+                continue;
+            }
+            self.found.push(Definition {
+                kind: Kind::Value,
+                name: place(name),
+                of: None,
+                header: lines.start..lines.start + 1,
+                from: self.from(node, siblings, &above).min(lines.start),
+                doc: None,
+                calls: Vec::new(),
+                lines,
+                level: depth.level,
+                within: 0,
+                offer: None,
+            });
+        }
+    }
+
+    /// The first line of what belongs to a node: its wrappers, and what is right above them.
+    fn from(&self, node: Node<'_>, siblings: &[Node<'_>], above: &[Node<'_>]) -> usize {
+        let first = above.last().or(siblings.last()).copied().unwrap_or(node);
+        first.start_position().row.min(self.lines)
+    }
+
+    /// Adds what is a definition, and those in it, and says whether it is one. `siblings`: those before it, and itself in its wrappers.
+    fn add(&mut self, defined: Defined<'_>, siblings: &[Node<'_>], offers: Offers, depth: Depth) -> bool {
         let group = is_group(defined.around);
         let definer = defined.defines().filter(|_| !group);
         let Defined { definition, around, name } = defined;
@@ -69,9 +101,10 @@ impl Walk<'_> {
         let lines = rows(around);
         let lines = lines.start..lines.end.min(self.lines);
         if definer.is_none() && member.is_none() && !group || lines.is_empty() {
-            return;
+            return false;
         }
-        let said = signatures::said(self.language, self.text, around, siblings);
+        let above = signatures::right_above(self.language, self.text, siblings);
+        let said = signatures::said(self.language, around, &above);
         let offer = member.map(|member| Offer {
             signature: signatures::signature(self.language, self.text, around),
             doc: said.and_then(|said| signatures::first_line_of(self.language, self.text, said)),
@@ -100,6 +133,7 @@ impl Walk<'_> {
             name: name.filter(|_| !group).and_then(place),
             of: type_of(definition).and_then(place),
             header: lines.start..header_end,
+            from: self.from(around, siblings, &above).min(lines.start),
             doc: said.map(|(first, last)| first.start_position().row..rows(last).end.min(self.lines)),
             calls,
             lines,
@@ -116,6 +150,7 @@ impl Walk<'_> {
             self.beneath(body, offers, Depth { level, ..inner });
         }
         self.found[at].within = self.found.len() - at - 1;
+        true
     }
 
     /// What those in a definition offer.
@@ -164,6 +199,7 @@ fn content(node: Node<'_>, offers: Offers) -> Option<Offers> {
         "declaration_list" | "linkage_specification" | "compound_statement" | "statement_block" => Some(offers),
         "preproc_if" | "preproc_ifdef" => Some(offers),
         "ERROR" => Some(Offers::Nothing),
+        "preproc_def" | "preproc_function_def" => None,
         kind if kind.starts_with("preproc_") => Some(Offers::Nothing),
         _ => None,
     }
@@ -205,6 +241,9 @@ fn name_of<'tree>(definition: Node<'tree>, scope: &str) -> Option<Node<'tree>> {
         return Some(test);
     }
     let node = declared(definition);
+    if definition.kind() == "type_declaration" {
+        return last_named_child(definition)?.child_by_field_name("name"); // Go's `type Id int`
+    }
     node.child_by_field_name("name").or((node != definition).then_some(node))
 }
 

@@ -9,6 +9,7 @@ mod imports;
 mod kinds;
 mod signatures;
 mod statements;
+mod values;
 
 use std::cell::LazyCell;
 use std::ops::Range;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::each_node;
+use super::kinds::Role;
 use crate::syntax::Language;
 
 /// Longer signatures and descriptions are cut, in characters.
@@ -237,32 +238,38 @@ fn value_body(node: Node<'_>) -> Option<Node<'_>> {
     value.child_by_field_name("body").or(Some(value))
 }
 
-/// What is said about a definition: its docstring in Python, elsewhere the comments right before it, first and last. `siblings`: the nodes before
-/// it, and itself in its wrappers.
-pub fn said<'tree>(language: Language, text: &str, node: Node<'tree>, siblings: &[Node<'tree>]) -> Option<(Node<'tree>, Node<'tree>)> {
+/// What is said about a definition: its docstring in Python, elsewhere the comments right before it, first and last. `above`: see [`right_above`].
+pub fn said<'tree>(language: Language, node: Node<'tree>, above: &[Node<'tree>]) -> Option<(Node<'tree>, Node<'tree>)> {
     if language == Language::Python {
         let first = node.child_by_field_name("body")?.named_child(0).filter(|first| first.kind() == "expression_statement")?;
         let string = first.named_child(0).filter(|string| string.kind() == "string")?;
         return Some((string, string));
     }
-    let (outer, before) = siblings.split_last()?;
-    let mut found = None;
+    let mut comments = above.iter().filter(|node| is_comment(**node));
+    let last = *comments.next()?;
+    Some((comments.last().copied().unwrap_or(last), last))
+}
+
+fn is_comment(node: Node<'_>) -> bool {
+    node.kind().contains("comment")
+}
+
+/// The comments and attributes right above a definition, the nearest first. `siblings`: the nodes before it, and itself in its wrappers.
+pub fn right_above<'tree>(language: Language, text: &str, siblings: &[Node<'tree>]) -> Vec<Node<'tree>> {
+    let Some((outer, before)) = siblings.split_last() else { return Vec::new() };
     let mut line = outer.start_position().row;
-    for comment in before.iter().rev() {
-        let ends = comment.end_position();
+    let belongs = |node: &&Node<'tree>| {
+        let (starts, ends) = (node.start_position(), node.end_position());
         let last = if ends.column == 0 { ends.row.saturating_sub(1) } else { ends.row };
-        let is_comment = comment.kind().contains("comment");
-        if last + 1 < line || !is_comment && comment.kind() != "attribute_item" {
-            break;
-        }
-        // Of a script, not what runs or checks it.
-        let runs = language == Language::Bash && ["#!", "# shellcheck"].iter().any(|start| text[comment.byte_range()].starts_with(start));
-        if is_comment && !runs {
-            found = Some((*comment, found.map_or(*comment, |(_, last)| last)));
-        }
-        line = comment.start_position().row;
-    }
-    found
+        // A comment behind a statement is about that, and of a script some say what runs or checks it.
+        let alone = text[..node.start_byte()].rsplit('\n').next().is_some_and(|before| before.trim().is_empty());
+        let runs = language == Language::Bash && ["#!", "# shellcheck"].iter().any(|start| text[node.byte_range()].starts_with(start));
+        let is_one = Role::of(node.kind()) == Role::Prefix || is_comment(**node) && alone && !runs;
+        let is_right_above = last + 1 >= line;
+        line = starts.row;
+        is_one && is_right_above
+    };
+    before.iter().rev().take_while(belongs).copied().collect()
 }
 
 /// The first line with words of what is said about a definition.

@@ -51,7 +51,9 @@ impl Command {
 
     /// Whether it will most likely ask for the syntax of a text.
     fn needs_syntax(&self) -> bool {
-        matches!(self, Self::Map { .. }) || self.question().is_some() && !matches!(self, Self::Grep { .. })
+        matches!(self, Self::Map { .. })
+            || matches!(self, Self::Read { symbol, .. } if !symbol.is_empty())
+            || self.question().is_some() && !matches!(self, Self::Grep { .. })
     }
 
     fn question(&self) -> Option<&String> {
@@ -165,10 +167,17 @@ fn execute(mut cli: Cli) -> Result<Output> {
 fn call(command: Command, session: &Session) -> Result<Output> {
     let call = Call::default();
     match command {
-        Command::Read { file, lines, line_numbers, focus } => {
-            let (start_line, end_line) = lines.map_or((None, None), |(from, to)| (Some(from), to));
-            let line_numbers = Some(line_numbers);
-            let request = read_file::Request { path: file, start_line, end_line, line_numbers, context_focus_question: focus.focus };
+        Command::Read { paths, symbol, lines, line_numbers, focus } => {
+            let mut paths = paths.into_iter();
+            let request = read_file::Request {
+                path: paths.next(),
+                more_paths: paths.collect(),
+                symbol,
+                lines: lines.map(|lines| lines.0).unwrap_or_default(),
+                line_numbers: Some(line_numbers),
+                context_focus_question: focus.focus,
+                ..read_file::Request::default()
+            };
             read_file::run(session, &request, &call)
         }
         Command::Head { file, lines, focus } => {

@@ -26,6 +26,7 @@ pub mod eval;
 pub mod hook;
 pub mod hub;
 pub mod ledger;
+pub mod lookup;
 pub mod prune;
 pub mod prune_protocol;
 pub mod repomap;

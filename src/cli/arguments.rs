@@ -10,6 +10,7 @@ use codeskim::repomap;
 use codeskim::server::http;
 use codeskim::skim::Keep;
 use codeskim::skim::swe_pruner::Precision;
+use codeskim::tools::arguments::{Lines, ranges};
 use codeskim::tools::head;
 
 use super::setup;
@@ -81,13 +82,17 @@ pub enum Command {
         #[arg(long, value_name = "ADDR", value_parser = http::address)]
         http: Option<SocketAddr>,
     },
-    /// Show a file, or the lines of it that answer a question
+    /// Show a file, lines of it or the definitions of a name; whole, or what of it answers a question
     Read {
-        /// The file, inside a root
-        file: String,
-        /// Only these lines: 12-40, 12- or 12
+        /// The file, inside a root; with --symbol any files and directories, or none for all
+        #[arg(value_name = "PATH", required_unless_present = "symbol")]
+        paths: Vec<String>,
+        /// The whole definitions of a name: get, Store.get or Store::get, and what uses them; repeatable
+        #[arg(short, long, value_name = "NAME", value_delimiter = ',', conflicts_with = "lines")]
+        symbol: Vec<String>,
+        /// Only these lines: 12-40,200-230, 12- or 12
         #[arg(long, value_name = "A-B", value_parser = lines)]
-        lines: Option<(usize, Option<usize>)>,
+        lines: Option<Ranges>,
         /// Begin each line with its number
         #[arg(short = 'n', long)]
         line_numbers: bool,
@@ -301,11 +306,10 @@ fn at_least(least: usize, text: &str) -> std::result::Result<usize, String> {
     text.parse().ok().filter(|number| *number >= least).ok_or_else(|| format!("give a number of at least {least}"))
 }
 
-fn lines(text: &str) -> std::result::Result<(usize, Option<usize>), String> {
-    let number = |part: &str| part.parse::<usize>().map_err(|_| "give a range such as 12-40, 12- or 12".to_owned());
-    match text.split_once('-') {
-        None => number(text).map(|line| (line, Some(line))),
-        Some((from, "")) => Ok((number(from)?, None)),
-        Some((from, to)) => Ok((number(from)?, Some(number(to)?))),
-    }
+fn lines(text: &str) -> std::result::Result<Ranges, String> {
+    ranges(text).map(Ranges)
 }
+
+/// Runs of lines; a type of its own, as they are one value to the command line.
+#[derive(Clone)]
+pub struct Ranges(pub Vec<Lines>);

@@ -160,7 +160,7 @@ pub fn run(record: &Record, skimmer: &dyn Skimmer, reader: &Reader, limits: &Lim
     let doubted = unanswered || matches!(&decision, Decision::Partial(View { doubtful: true, .. }));
     let shown = decision.kept(lines.len());
     let printed = match &search {
-        Some(results) => results.render("\"pattern\"", &decision, Unshown::default(), limits.most),
+        Some(results) => results.render("\"pattern\"", &decision, Unshown::default(), &[], limits.most),
         None => {
             let (total, question) = (Some(lines.len()), Some(&question));
             let page = Page { name: path, lines: &lines, total, read_back: READ_BACK, question, longest: LONGEST_LINE, ..Page::default() };

@@ -5,8 +5,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::render::{DOUBT, LONGEST_LINE, MARKER, cut_line};
+use super::render::{DOUBT, LONGEST_LINE, MARKER, cut_line, numbers};
 use super::structure::Header;
 use super::{Decision, Definition, FocusQuestion, Material, Piece, Pointer, View, pieces};
 use crate::error::{counted, shorten};
@@ -14,6 +15,14 @@ use crate::skim::{LineScores, best_first};
 
 /// Files named in one gap; of more, the directories are named.
 const NAMED: usize = 10;
+/// Characters of what says where the matches of a gap are.
+const WHEREABOUTS: usize = 120;
+/// Characters of a result that begins with the counts of its files, where these are more than [`MANY_FILES`].
+const LARGE: usize = 8000;
+/// See [`LARGE`].
+const MANY_FILES: usize = 3;
+/// With a question no match is left out where there are so few.
+pub const FEW_MATCHES: usize = 40;
 /// How matches are found that a result has no room for.
 const NARROWER: &str = "a narrower search (path, glob, a longer pattern) shows them";
 /// Lines shown where none seems to answer.
@@ -38,6 +47,17 @@ pub struct FoundLine {
     pub text: String,
     /// Whether it matches, or is context.
     pub is_match: bool,
+    /// The definition whose body it is in.
+    pub within: Option<Arc<Within>>,
+}
+
+/// A definition that matches stand in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Within {
+    /// Its name, after whose it is: `Store.get`.
+    pub name: String,
+    /// Its lines, 0-based.
+    pub lines: Range<usize>,
 }
 
 /// The lines found in one file.
@@ -96,7 +116,7 @@ impl FoundLine {
     /// A line as the search found it; `span` is the match in bytes.
     pub fn new(number: usize, text: &str, is_match: bool, span: Range<usize>) -> Self {
         let text = text.strip_suffix('\n').unwrap_or(text);
-        Self { number, text: cut_line(text, LONGEST_LINE, span).0, is_match }
+        Self { number, text: cut_line(text, LONGEST_LINE, span).0, is_match, within: None }
     }
 
     /// Its length as shown.
@@ -125,13 +145,31 @@ impl FileMatches {
 
     /// A gap over some of its lines.
     fn gap(&self, lines: Range<usize>) -> String {
-        let matches = self.lines[lines.clone()].iter().filter(|line| line.is_match).count();
-        let range = super::render::numbers(0, &(self.lines[lines.start].number - 1..self.lines[lines.end - 1].number));
-        match matches {
+        let range = numbers(0, &(self.lines[lines.start].number - 1..self.lines[lines.end - 1].number));
+        let matches: Vec<&FoundLine> = self.lines[lines].iter().filter(|line| line.is_match).collect();
+        match matches.len() {
             0 => format!("{MARKER} {range}\n"),
-            _ => format!("{MARKER} {range}: {}\n", counted(matches, "match")),
+            count => format!("{MARKER} {range}: {}: {}\n", counted(count, "match"), whereabouts(&matches, WHEREABOUTS)),
         }
     }
+}
+
+/// Where matches are, in at most so many characters: `41, Store.get 50 52`.
+fn whereabouts(matches: &[&FoundLine], room: usize) -> String {
+    let (mut said, mut within) = (String::new(), None);
+    for (i, line) in matches.iter().enumerate() {
+        let place = match &line.within {
+            own if *own == within => format!(" {}", line.number),
+            Some(own) => format!(", {} {}", own.name, line.number),
+            None => format!(", {}", line.number),
+        };
+        if said.len() + place.len() > room {
+            return format!("{} and {} more", said.trim_start_matches([',', ' ']), matches.len() - i);
+        }
+        within.clone_from(&line.within);
+        said.push_str(&place);
+    }
+    said.trim_start_matches([',', ' ']).to_owned()
 }
 
 impl Results {
@@ -179,14 +217,17 @@ impl Results {
         self.files.iter().enumerate().filter(|(_, file)| !file.lines.is_empty())
     }
 
-    /// The result as text, in at most `most` characters. `pattern` is quoted for the header, which also says what is `unshown`.
-    pub fn render(&self, pattern: &str, decision: &Decision, unshown: Unshown, most: usize) -> String {
+    /// The result as text, in at most `most` characters. `pattern` is quoted for the header, which also says what is `unshown`, and
+    /// what else there is to remark.
+    pub fn render(&self, pattern: &str, decision: &Decision, unshown: Unshown, remarks: &[String], most: usize) -> String {
         let all = vec![true; self.material().lines.len()];
         let kept = decision.kept(all.len());
         let whole = self.page(&all, most);
         let clipped = self.files.iter().any(|file| file.clipped);
         let whole_fits = whole.gaps == 0 && !whole.full && !clipped;
-        if matches!(decision, Decision::Whole) && unshown == Unshown::default() && whole_fits {
+        let is_whole = matches!(decision, Decision::Whole) && whole_fits;
+        let is_large = whole.length > LARGE && self.files.len() > MANY_FILES;
+        if is_whole && unshown == Unshown::default() && remarks.is_empty() && !is_large {
             return whole.body;
         }
         let page = self.page(&kept, room(most));
@@ -197,6 +238,10 @@ impl Results {
                 let which = if seen < self.matches() { format!("the first {seen}") } else { "them".to_owned() };
                 format!("{matches} in {files}; none of {which} seems to answer the question, and the likeliest are shown.")
             }
+            Decision::Whole if is_large => {
+                format!("{}.", summary(&self.files.iter().collect::<Vec<_>>(), self.names))
+            }
+            Decision::Whole if is_whole => format!("all {matches} in {files}."),
             _ => {
                 let doubt = if matches!(decision, Decision::Partial(View { doubtful: true, .. })) { DOUBT } else { "" };
                 format!("{} of {matches}, in {} of {files}{doubt}.", page.shown, page.shown_files)
@@ -214,6 +259,7 @@ impl Results {
         if let Some(unshown) = unshown.describe() {
             notes.push_str(&format!(" {unshown}."));
         }
+        remarks.iter().for_each(|remark| notes.push_str(&format!(" {remark}")));
         if page.gaps == 0 && page.full || clipped {
             notes.push_str(" Not all of the context fits; ask for less of it.");
         }
@@ -288,7 +334,11 @@ impl Material for Rows<'_> {
                 let nearest = beside.iter().min_by_key(|other| file.lines[**other].number.abs_diff(file.lines[line].number));
                 nearest.into_iter().for_each(|other| lines[*other] = true);
             }
-            kept[at] = kept[at + 1..at + 1 + file.lines.len()].contains(&true);
+            let lines = &mut kept[at + 1..at + 1 + file.lines.len()];
+            if self.results.matches() <= FEW_MATCHES {
+                matches.into_iter().for_each(|line| lines[line] = true);
+            }
+            kept[at] = lines.contains(&true);
             at += 1 + file.lines.len();
         }
     }
@@ -387,7 +437,7 @@ impl<'a> Page<'a> {
             return self.left_out.push(file);
         }
         self.shown_files += 1;
-        let (mut seen, mut last) = (0, None);
+        let (mut seen, mut last, mut within) = (0, None, None);
         for piece in pieces(&kept[1..]) {
             match piece {
                 Piece::Gap(lines) if !self.full => {
@@ -397,11 +447,15 @@ impl<'a> Page<'a> {
                 }
                 Piece::Gap(_) => {}
                 Piece::Lines(lines) => {
-                    for line in &file.lines[lines] {
+                    for (i, line) in lines.clone().zip(&file.lines[lines.clone()]) {
                         let separator = if self.separate && last.is_some_and(|last| last + 1 != line.number) { "--\n" } else { "" };
-                        if !self.push(&format!("{separator}{}", line.render())) {
+                        let begins = last.is_none_or(|last| last + 1 != line.number);
+                        let label = label(&file.lines[i..lines.end], begins).filter(|own| within != Some(*own));
+                        let said = label.map_or_else(String::new, |own| format!("in {} {}\n", own.name, numbers(0, &own.lines)));
+                        if !self.push(&format!("{separator}{said}{}", line.render())) {
                             break;
                         }
+                        within = label.or(within);
                         last = Some(line.number);
                         seen += usize::from(line.is_match);
                         self.shown += usize::from(line.is_match);
@@ -426,12 +480,21 @@ impl<'a> Page<'a> {
     }
 }
 
+/// The definition that is to be named before the first of these lines: that of a match, or, where lines that follow each other begin, of the first
+/// match among them.
+fn label(lines: &[FoundLine], begins: bool) -> Option<&Within> {
+    let mut run = lines.iter().zip(lines[0].number..).take_while(|(line, number)| line.number == *number).map(|(line, _)| line);
+    let first = if begins { run.find(|line| line.is_match) } else { run.next().filter(|line| line.is_match) };
+    first?.within.as_deref()
+}
+
 /// `7 matches in 3 files: a.rs (4), src/ (3)`, with names of at most so many characters.
 fn summary(files: &[&FileMatches], room: usize) -> String {
     let matches: usize = files.iter().map(|file| file.matches).sum();
     let (mut names, mut named, mut length) = (Vec::new(), 0, 0);
-    for Place { name, matches, files } in places(files) {
-        let name = format!("{name} ({matches})");
+    for Place { name, matches, files, lines } in places(files) {
+        let lines = if lines.is_empty() { String::new() } else { format!(": {}", whereabouts(&lines, WHEREABOUTS / 2)) };
+        let name = format!("{name} ({matches}{lines})");
         length += name.chars().count();
         if length > room {
             break;
@@ -452,6 +515,8 @@ struct Place<'a> {
     name: Cow<'a, str>,
     matches: usize,
     files: usize,
+    /// The matches, of a file by itself.
+    lines: Vec<&'a FoundLine>,
 }
 
 /// Few files by themselves, more of them by their directories, to be searched one by one.
@@ -462,7 +527,8 @@ fn places<'a>(files: &[&'a FileMatches]) -> Vec<Place<'a>> {
         let directory = || name.rfind('/').map_or_else(|| name.clone(), |slash| Cow::Owned(name[..=slash].to_owned()));
         let name = if files.len() <= NAMED { name.clone() } else { directory() };
         let place = *at.entry(name).or_insert_with_key(|name| {
-            places.push(Place { name: name.clone(), matches: 0, files: 0 });
+            let own = if files.len() <= NAMED { file.lines.iter().filter(|line| line.is_match).collect() } else { Vec::new() };
+            places.push(Place { name: name.clone(), matches: 0, files: 0, lines: own });
             places.len() - 1
         });
         let place = &mut places[place];
@@ -489,7 +555,7 @@ mod tests {
     fn results_look_as_ripgrep_shows_them() {
         let results = Results::new(vec![file("a.rs", &[(1, true), (2, false), (9, true)]), file("b.rs", &[(4, true)])]);
         assert_eq!(
-            results.render("\"t\"", &Decision::Whole, Unshown::default(), 20_000),
+            results.render("\"t\"", &Decision::Whole, Unshown::default(), &[], 20_000),
             "a.rs\n1:text\n2-text\n--\n9:text\n\nb.rs\n4:text\n"
         );
     }
@@ -507,13 +573,13 @@ mod tests {
         rows.complete(&mut kept);
         let text = |doubtful: bool| {
             let view = View { kept: kept.clone(), pointers: Vec::new(), doubtful, note: None };
-            results.render("\"t\"", &Decision::Partial(view), Unshown::default(), 20_000)
+            results.render("\"t\"", &Decision::Partial(view), Unshown::default(), &[], 20_000)
         };
         assert!(text(true).starts_with("\"t\": 2 of 7 matches, in 2 of 4 files, which may not answer the question. ⋮ ="));
         let mut more = Results::new(vec![file("a.rs", &[(1, true), (5, true)])]);
         more.files[0].matches = 9;
         let view = View { kept: vec![true, true, false], pointers: Vec::new(), doubtful: false, note: None };
-        let more = more.render("\"t\"", &Decision::Partial(view), Unshown::default(), 20_000);
+        let more = more.render("\"t\"", &Decision::Partial(view), Unshown::default(), &[], 20_000);
         assert!(more.starts_with("\"t\": 1 of 9 matches, in 1 of 1 file. Only the first 2 were looked at. "), "{more}");
         assert_eq!(
             text(false),
@@ -531,7 +597,7 @@ mod tests {
         let end = kept.len();
         kept[end - 2..].fill(true);
         let view = View { kept, pointers: Vec::new(), doubtful: false, note: None };
-        let text = results.render("\"t\"", &Decision::Partial(view), Unshown::default(), 20_000);
+        let text = results.render("\"t\"", &Decision::Partial(view), Unshown::default(), &[], 20_000);
         assert!(text.ends_with("\n⋮ 20 matches in 11 files: src/a/ (18), src/b/ (1), top.rs (1)\n\nz.rs\n1:text\n"), "{text}");
     }
 
@@ -556,7 +622,7 @@ mod tests {
         for files in [9, 10, 11, 60] {
             let results = Results::new((0..files).map(wide).collect());
             for most in [1000, 5000, 20_000] {
-                let text = results.render("\"x\"", &Decision::Whole, Unshown::default(), most);
+                let text = results.render("\"x\"", &Decision::Whole, Unshown::default(), &[], most);
                 assert!(text.chars().count() <= most && text.contains(" more"), "{files} files, {most}: {}", text.chars().count());
             }
         }
@@ -585,7 +651,7 @@ mod tests {
     fn a_result_that_does_not_fit_counts_the_rest() {
         let many: Vec<_> = (1..400).map(|number| (number, true)).collect();
         let results = Results::new(vec![file("a.rs", &many), file("b.rs", &[(4, true)])]);
-        let text = results.render("\"t\"", &Decision::Whole, Unshown::default(), 3000);
+        let text = results.render("\"t\"", &Decision::Whole, Unshown::default(), &[], 3000);
         assert!(text.chars().count() <= 3000, "{}", text.len());
         assert!(text.contains("more here") && text.contains("b.rs (1)"), "{text}");
     }

@@ -200,7 +200,7 @@ fn number(line: usize, numbered: bool) -> String {
 }
 
 /// `: refresh 30-41, revoke 43-47`: the definitions in a gap that are to be named.
-fn named(first: usize, gap: &Range<usize>, pointers: &[Pointer]) -> String {
+pub fn named(first: usize, gap: &Range<usize>, pointers: &[Pointer]) -> String {
     let inside = pointers.iter().filter(|pointer| gap.start <= pointer.lines.start && pointer.lines.end <= gap.end);
     let name = |pointer: &Pointer| pointer.name.chars().take(LONGEST_POINTER).collect::<String>();
     let told = |pointer: &Pointer| match pointer.with_lines {

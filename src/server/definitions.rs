@@ -29,16 +29,16 @@ pub const ALL: &[Definition] = &[
     Definition {
         name: "read_file",
         title: "Read file",
-        description: "Read a text file. With context_focus_question you get only the lines that answer it, verbatim, gaps marked as ⋮ FIRST-LAST; \
-            start_line and end_line read a gap back. Without it you get the exact text: do that for lines you will edit.",
+        description: "Read definitions by name from wherever they are, lines, or a whole text file, verbatim. With context_focus_question only the lines \
+            that answer it, gaps marked as ⋮ FIRST-LAST. Without it the exact text: do that for lines you will edit.",
         schema: schema_of::<read_file::Request>,
         run: |session, arguments, call| read_file::run(session, &parse("read_file", arguments)?, call),
     },
     Definition {
         name: "grep",
         title: "Search files",
-        description: "Search files with ripgrep: .gitignore respected, results by file with line numbers. With context_focus_question only the matches \
-            that answer it are shown, and gaps say how many others there are.",
+        description: "Search files with ripgrep: .gitignore respected, results by file, each match with its line number and the definition it is in. With \
+            context_focus_question of many matches those that answer it; gaps say where the others are.",
         schema: schema_of::<grep::Request>,
         run: |session, arguments, call| grep::run(session, &parse("grep", arguments)?, call),
     },

@@ -25,11 +25,16 @@ impl<'a> Names<'a> {
         for (i, definition) in definitions.iter().enumerate() {
             while open.pop_if(|(_, end)| *end <= i).is_some() {}
             let (name, of) = (at(&definition.name), at(&definition.of));
+            // C++'s `class Outer::Inner {`
+            let (name, of) = match name.and_then(|name| name.rsplit_once("::")) {
+                Some((outer, inner)) => (Some(inner), Some(outer.rsplit("::").next().unwrap_or(outer))),
+                None => (name, of),
+            };
             let named = || open.iter().rev().map(|(outer, _)| own[*outer]).find(|name: &&str| !name.is_empty());
             let whose = of.filter(|_| name.is_some()).or_else(named).unwrap_or_default();
             owner.push(whose);
             around.push(open.last().map(|(outer, _)| *outer));
-            own.push(name.or(of).unwrap_or_default());
+            own.push(name.or(of).unwrap_or_default().trim_matches(['(', ')'])); // C's `TEST(name) {`
             open.push((i, i + 1 + definition.within));
         }
         Self { definitions, own, owner, around }
@@ -74,10 +79,20 @@ impl<'a> Names<'a> {
 
     /// The innermost definition of more than a line whose body a line is in.
     pub fn innermost(&self, line: usize) -> Option<usize> {
-        let is_in_body = |it: &Definition| it.lines.contains(&line) && !it.header.contains(&line);
-        let named =
-            |i: &usize| !self.own[*i].is_empty() && (self.definitions[*i].kind != Kind::Value || self.definitions[*i].lines.len() > 1);
-        (0..self.definitions.len()).rev().filter(|i| is_in_body(&self.definitions[*i])).find(named)
+        self.nearest(|it| it.lines.contains(&line) && !it.header.contains(&line))
+    }
+
+    /// The innermost definition of more than a line that a line is in, its header included.
+    pub fn holding(&self, line: usize) -> Option<usize> {
+        self.nearest(|it| it.lines.contains(&line))
+    }
+
+    fn nearest(&self, is_there: impl Fn(&Definition) -> bool) -> Option<usize> {
+        let is_one = |i: &usize| {
+            let it = &self.definitions[*i];
+            is_there(it) && !self.own[*i].is_empty() && (it.kind != Kind::Value || it.lines.len() > 1)
+        };
+        (0..self.definitions.len()).rev().find(is_one)
     }
 }
 

@@ -99,6 +99,11 @@ pub struct Access<'a> {
 }
 
 impl Access<'_> {
+    /// Tells when the call is withdrawn.
+    pub fn cancel(&self) -> &CancellationToken {
+        self.cancel
+    }
+
     /// What its grammar tells of a text.
     ///
     /// # Errors

@@ -64,3 +64,50 @@ pub fn lenient_list<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::
         List::Nothing(()) => None,
     })
 }
+
+/// Lines of a file: the first, and the last unless they go on to its end; from 1.
+pub type Lines = (usize, Option<usize>);
+
+/// Reads runs of lines: `12-40,200-230`, `12-`, `12`.
+///
+/// # Errors
+/// What is none, in a sentence.
+pub fn ranges(text: &str) -> std::result::Result<Vec<Lines>, String> {
+    let bad = |part: &str| format!("{} is no range of lines; give some such as 12-40,200-230 or 12-", crate::error::quote(part));
+    let range = |part: &str| {
+        let number = |text: &str| text.trim().parse::<usize>().map_err(|_| bad(part));
+        match part.trim().split_once('-') {
+            None => number(part).map(|line| (line, Some(line))),
+            Some((from, "")) => Ok((number(from)?, None)),
+            Some((from, to)) => Ok((number(from)?, Some(number(to)?))),
+        }
+    };
+    text.split([',', ';']).filter(|part| !part.trim().is_empty()).map(range).collect()
+}
+
+/// Reads [`ranges`] that may have come as a number or as a list.
+pub fn lenient_ranges<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Lines>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "lines such as \"12-40,200-230\" are needed")]
+    enum Ranges {
+        Text(String),
+        Number(usize),
+        Several(Vec<Ranges>),
+        Nothing(()),
+    }
+    fn text(ranges: Ranges) -> String {
+        match ranges {
+            Ranges::Text(text) => text.trim().trim_matches(['[', ']', '"']).replace("\"", ""),
+            Ranges::Number(number) => number.to_string(),
+            Ranges::Several(several) => several.into_iter().map(text).collect::<Vec<_>>().join(","),
+            Ranges::Nothing(()) => String::new(),
+        }
+    }
+    ranges(&text(Deserialize::deserialize(deserializer)?)).map_err(D::Error::custom)
+}
+
+/// Reads names that may have come as one text with commas between them.
+pub fn lenient_names<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<String>, D::Error> {
+    let names = lenient_list(deserializer)?.unwrap_or_default();
+    Ok(names.iter().flat_map(|name| name.split(',')).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect())
+}

@@ -2,16 +2,17 @@
 //!
 //! The walk is parallel and so comes in no order; results are kept sorted by path, and only as much text of them as can be shown or skimmed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Encoding, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
@@ -19,8 +20,10 @@ use tokio_util::sync::CancellationToken;
 use super::arguments::{lenient_flag, lenient_number, lenient_text};
 use super::{Call, Output, Part, Session, answer, question};
 use crate::error::{Error, Result, counted, quote, shorten};
-use crate::prune::matches::{FileMatches, FoundLine, Results, Unshown};
+use crate::lookup::Source;
+use crate::prune::matches::{FileMatches, FoundLine, Results, Unshown, Within};
 use crate::prune::{Decision, decide};
+use crate::syntax::Names;
 use crate::workspace::text::{SAMPLE, decode_lenient, unmarked_utf16};
 use crate::workspace::{Location, OpenFile};
 
@@ -28,6 +31,10 @@ use crate::workspace::{Location, OpenFile};
 const MOST_CONTEXT: usize = 50;
 /// A file with a longer line is not searched, so that a few huge ones cannot fill the memory.
 const LONGEST_LINE_BYTES: usize = 64_000_000;
+/// Files whose definitions are named, at most, the first of a result.
+const MOST_NAMED: usize = 60;
+/// Larger files are searched without, in bytes.
+const LARGEST_NAMED: usize = 1_000_000;
 /// Memory of a compiled pattern, at most: compiling cannot be cancelled, and up to here takes half a second.
 const REGEX_BYTES: usize = 10_000_000;
 
@@ -131,8 +138,13 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         Some(question) => decide(&results.material(), question, session.skimmer.as_ref(), &limits.beside(&pattern), &call.cancel)?,
         None => Decision::Whole,
     };
-    let text = results.render(&pattern, &decision, collected.unshown, most);
-    let whole = (!matches!(decision, Decision::Whole)).then(|| results.render(&pattern, &Decision::Whole, collected.unshown, most));
+    let mut remarks = collected.remarks;
+    if question.is_some() && matches!(decision, Decision::Whole) {
+        remarks.push("The question leaves nothing out.".to_owned());
+    }
+    let render = |decision: &Decision, remarks: &[String]| results.render(&pattern, decision, collected.unshown, remarks, most);
+    let text = render(&decision, &remarks);
+    let whole = (!matches!(decision, Decision::Whole)).then(|| render(&Decision::Whole, &remarks));
     let mut room = most;
     let parts = results.files_with(&decision).map(|(path, lines)| Part::new(path, lines, &decision, &mut room)).collect();
     Ok(answer(text, whole, parts, session.options.observe))
@@ -143,6 +155,8 @@ struct Search<'a> {
     matcher: RegexMatcher,
     before: usize,
     after: usize,
+    /// What is said of more context than there may be.
+    cut: Option<String>,
     cancel: &'a CancellationToken,
 }
 
@@ -151,6 +165,8 @@ struct Collected {
     results: Results,
     searched: usize,
     unshown: Unshown,
+    /// What else is to be said.
+    remarks: Vec<String>,
 }
 
 impl<'a> Search<'a> {
@@ -160,13 +176,11 @@ impl<'a> Search<'a> {
             return Err(Error::bad_argument("The pattern is empty; give a regular expression, or a text with literal set (-F)."));
         }
         let literal = request.literal.unwrap_or(false);
-        let context = |other: Option<usize>| match other.or(request.context).unwrap_or(0) {
-            lines if lines > MOST_CONTEXT => {
-                Err(Error::bad_argument(format!("context {lines} is more than {MOST_CONTEXT}; read the file instead.")))
-            }
-            lines => Ok(lines),
-        };
-        let (before, after) = (context(request.more.before)?, context(request.more.after)?);
+        let context = |other: Option<usize>| other.or(request.context).unwrap_or(0);
+        let (before, after) = (context(request.more.before), context(request.more.after));
+        let cut = (before.max(after) > MOST_CONTEXT)
+            .then(|| format!("context {} is cut to {MOST_CONTEXT}; read the file for more.", before.max(after)));
+        let (before, after) = (before.min(MOST_CONTEXT), after.min(MOST_CONTEXT));
         // Bytes that are not UTF-8 may be searched for, as with ripgrep.
         if !literal && let Err(error) = regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern) {
             return Err(bad_pattern(pattern, &error));
@@ -186,19 +200,40 @@ impl<'a> Search<'a> {
             let advice = if reason.contains("\\n") { "; search for one line of it" } else { "" };
             Error::bad_argument(format!("The pattern {} cannot be searched for line by line: {reason}{advice}.", quote(pattern)))
         })?;
-        Ok(Self { matcher, before, after, cancel })
+        Ok(Self { matcher, before, after, cut, cancel })
     }
 
     fn everywhere(&self, session: &Session, request: &Request, call: &Call<'_>, room: usize) -> Result<Collected> {
         let (searched, failed, binary) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
         let collector = Mutex::new(Collector::new(room));
-        let collect =
-            |location: &Location, found| collector.lock().expect("no visitor panics").add(session.workspace.absolute(location), found);
-        let mut starts = session.workspace.locate(request.path.as_deref())?;
-        for path in &request.more.paths {
-            starts.extend(session.workspace.locate(Some(path))?);
+        let collect = |location: &Location, found| {
+            let path = session.workspace.absolute(location);
+            collector.lock().expect("no visitor panics").add(path, Some(location.clone()), found);
+        };
+        let mut remarks: Vec<String> = self.cut.iter().cloned().collect();
+        let mut starts = Vec::new();
+        match &request.path {
+            None => starts = session.workspace.locate(None)?,
+            Some(path) => {
+                // One that is missing does not keep the others from being searched.
+                let mut missing = None;
+                for path in std::iter::once(path).chain(&request.more.paths) {
+                    match session.workspace.locate(Some(path)) {
+                        Ok(found) => starts.extend(found),
+                        Err(error @ Error::NotFound { .. }) => {
+                            remarks.push(format!("There is no {}.", quote(path)));
+                            missing.get_or_insert(error);
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+                if let (Some(error), true) = (missing, starts.is_empty()) {
+                    return Err(error);
+                }
+            }
         }
         let globs: Vec<String> = request.glob.iter().chain(&request.more.globs).cloned().collect();
+        let globs = self.globs(session, &starts, globs, &mut remarks)?;
         for start in starts {
             if !session.workspace.absolute(&start).is_dir() {
                 // A file that was named is searched even where a walk would ignore it, and its faults are told.
@@ -228,9 +263,44 @@ impl<'a> Search<'a> {
             })?;
             failed.fetch_add(unlisted, Ordering::Relaxed);
         }
-        let results = collector.into_inner().expect("no visitor panics").finish();
+        let mut files = collector.into_inner().expect("no visitor panics").finish();
+        if room > 0 {
+            name_definitions(session, &mut files, self.cancel);
+        }
+        let results = Results::new(files.into_iter().map(|(_, file)| file).collect());
         let unshown = Unshown { failed: failed.into_inner(), binary: binary.into_inner() };
-        Ok(Collected { results, searched: searched.into_inner(), unshown })
+        Ok(Collected { results, searched: searched.into_inner(), unshown, remarks })
+    }
+
+    /// The globs as they are meant: where none of the files beneath the searched paths matches, they may be relative to these.
+    fn globs(&self, session: &Session, starts: &[Location], globs: Vec<String>, remarks: &mut Vec<String>) -> Result<Vec<String>> {
+        let workspace = &session.workspace;
+        let directories: Vec<&Location> =
+            starts.iter().filter(|start| workspace.is_directory_at(start) && !start.path().is_empty()).collect();
+        let any = |globs: &[String]| -> Result<bool> {
+            let (found, enough) = (AtomicUsize::new(0), self.cancel.child_token());
+            for start in starts {
+                workspace.walk(start, globs, &enough, |_| {
+                    found.fetch_add(1, Ordering::Relaxed);
+                    enough.cancel();
+                })?;
+            }
+            Ok(found.into_inner() > 0)
+        };
+        if globs.is_empty() || directories.is_empty() || globs.iter().all(|glob| glob.starts_with('!')) || any(&globs)? {
+            return Ok(globs);
+        }
+        let relative = |glob: &String| {
+            let (not, bare) = glob.strip_prefix('!').map_or(("", glob.as_str()), |bare| ("!", bare));
+            let bare = bare.trim_start_matches("./").trim_start_matches('/');
+            directories.iter().map(|start| format!("{not}/{}/{bare}", start.path())).collect::<Vec<_>>()
+        };
+        let below: Vec<String> = globs.iter().flat_map(relative).collect();
+        if !any(&below)? {
+            return Ok(globs);
+        }
+        remarks.push("The glob is matched below the searched path.".to_owned());
+        Ok(below)
     }
 
     /// The matches in one file, keeping `room` characters of them.
@@ -264,6 +334,26 @@ impl<'a> Search<'a> {
         searcher.search_reader(&self.matcher, Cancellable { file, cancel: self.cancel }, &mut sink)?;
         Ok(sink.found)
     }
+}
+
+/// Says of the lines of files in which definition each stands, of the first files, as far as their grammars tell.
+fn name_definitions(session: &Session, files: &mut [(Option<Location>, FileMatches)], cancel: &CancellationToken) {
+    let access = session.syntax.access(cancel);
+    files.par_iter_mut().take(MOST_NAMED).for_each(|(location, file)| {
+        let is_short = |source: &Source| source.text.as_str().len() <= LARGEST_NAMED;
+        let Some(source) = location.as_ref().and_then(|file| Source::read(&session.workspace, file, &access)).filter(is_short) else {
+            return;
+        };
+        let lines = source.lines();
+        let names = Names::new(&source.syntax.definitions, &lines);
+        let mut known: HashMap<usize, Arc<Within>> = HashMap::new();
+        for line in &mut file.lines {
+            line.within = names.innermost(line.number - 1).map(|at| {
+                let within = || Within { name: names.full(at), lines: source.syntax.definitions[at].lines.clone() };
+                Arc::clone(known.entry(at).or_insert_with(|| Arc::new(within())))
+            });
+        }
+    });
 }
 
 /// One sentence with the position, from an error that knows it.
@@ -371,8 +461,8 @@ impl Sink for Matches<'_, '_> {
 struct Collector {
     room: usize,
     used: usize,
-    /// Each with its characters.
-    with_text: BTreeMap<PathBuf, (usize, FileMatches)>,
+    /// Each with its characters and where it is.
+    with_text: BTreeMap<PathBuf, (usize, Option<Location>, FileMatches)>,
     counted: BTreeMap<PathBuf, FileMatches>,
     limit: Option<PathBuf>,
 }
@@ -382,7 +472,7 @@ impl Collector {
         Self { room, used: 0, with_text: BTreeMap::new(), counted: BTreeMap::new(), limit: None }
     }
 
-    fn add(&mut self, path: PathBuf, found: FileMatches) {
+    fn add(&mut self, path: PathBuf, location: Option<Location>, found: FileMatches) {
         if found.matches == 0 {
             return;
         }
@@ -392,29 +482,29 @@ impl Collector {
         }
         let characters = found.characters();
         self.used += characters;
-        if let Some((before, _)) = self.with_text.insert(path, (characters, found)) {
+        if let Some((before, ..)) = self.with_text.insert(path, (characters, location, found)) {
             self.used -= before;
         }
         // The last file is the one that fills the room, and perhaps more than that.
         while let Some(last) = self.with_text.last_entry().filter(|last| self.used - last.get().0 >= self.room) {
-            let (path, (characters, last)) = last.remove_entry();
+            let (path, (characters, _, last)) = last.remove_entry();
             self.used -= characters;
             self.limit = Some(path.clone());
             self.counted.insert(path, FileMatches { lines: Vec::new(), ..last });
         }
     }
 
-    fn finish(mut self) -> Results {
+    fn finish(mut self) -> Vec<(Option<Location>, FileMatches)> {
         if let Some(mut last) = self.with_text.last_entry().filter(|_| self.used > self.room) {
-            let (_, last) = last.get_mut();
+            let (.., last) = last.get_mut();
             let mut surplus = self.used - self.room;
             while let Some(line) = last.lines.pop_if(|line| line.characters() <= surplus) {
                 surplus -= line.characters();
                 last.clipped |= !line.is_match;
             }
         }
-        let with_text = self.with_text.into_values().map(|(_, file)| file);
-        Results::new(with_text.chain(self.counted.into_values()).collect())
+        let with_text = self.with_text.into_values().map(|(_, location, file)| (location, file));
+        with_text.chain(self.counted.into_values().map(|file| (None, file))).collect()
     }
 }
 
@@ -439,8 +529,8 @@ mod tests {
             shuffled.sort_by_key(|(path, _)| path.to_string_lossy().bytes().fold(seed, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()).rotate_left(7)));
             let collect = |files: Vec<(PathBuf, FileMatches)>| {
                 let mut collector = Collector::new(100);
-                files.into_iter().for_each(|(path, found)| collector.add(path, found));
-                collector.finish()
+                files.into_iter().for_each(|(path, found)| collector.add(path, None, found));
+                collector.finish().into_iter().map(|(_, file)| file).collect::<Vec<_>>()
             };
             prop_assert_eq!(collect(files), collect(shuffled));
         }
@@ -450,9 +540,9 @@ mod tests {
             let mut collector = Collector::new(300);
             for (i, lines) in lines.iter().enumerate() {
                 let (path, found) = file(i, 4);
-                collector.add(path, FileMatches { lines: vec![found.lines[0].clone(); *lines], ..found });
+                collector.add(path, None, FileMatches { lines: vec![found.lines[0].clone(); *lines], ..found });
             }
-            let kept: usize = collector.finish().files_with(&Decision::Whole).map(|(_, lines)| lines.count()).sum();
+            let kept: usize = collector.finish().into_iter().map(|(_, file)| file.lines.len()).sum();
             let all: usize = lines.iter().sum();
             prop_assert!(kept == all || (300 - 12 - lines.len()..=300 + 12).contains(&(12 * kept)), "{kept} of {all}");
         }

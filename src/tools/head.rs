@@ -34,11 +34,9 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         return Err(Error::bad_argument("lines is 0; ask for at least one line."));
     }
     let read = read_file::Request {
-        path: request.path.clone(),
-        start_line: None,
         end_line: Some(lines),
-        line_numbers: None,
         context_focus_question: request.context_focus_question.clone(),
+        ..read_file::Request::new(&request.path)
     };
     read_file::run(session, &read, call)
 }

@@ -1,11 +1,13 @@
 //! The tools, as plain functions from a request to text. The server and the command line both call these.
 
-mod arguments;
+pub mod arguments;
 pub mod grep;
 pub mod head;
 pub mod prune;
 pub mod read_file;
 pub mod repo_map;
+mod sections;
+mod symbol;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,10 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::error::Result;
+use crate::error::{Result, counted};
 use crate::prune::code::Code;
 use crate::prune::render::{self, Page, ReadBack};
-use crate::prune::{Decision, FocusQuestion, Limits, decide};
+use crate::prune::{Decision, FocusQuestion, Limits, Pointer, decide};
 use crate::repomap::repository::Memory;
 use crate::skim::Skimmer;
 use crate::skim::embedded::Embedded;
@@ -205,6 +207,47 @@ impl Session {
         self.read.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What is shown of lines of a file that are to answer a question: one flag a line, what is named in the gaps, and what is said of it.
+    fn decide_on(
+        &self,
+        name: &str,
+        excerpt: &Excerpt,
+        question: &FocusQuestion,
+        numbered: bool,
+        cancel: &CancellationToken,
+    ) -> Result<(Vec<bool>, Vec<Pointer>, String)> {
+        let lines = excerpt.text.lines(0..excerpt.text.len());
+        let decision = self.decision(name, excerpt, &lines, question, numbered, cancel)?;
+        let kept = decision.kept(lines.len());
+        let shown = kept.iter().filter(|kept| **kept).count();
+        let said = match &decision {
+            Decision::Whole => "the question leaves nothing out".to_owned(),
+            Decision::Failed(error) => format!("the skimmer failed ({error}), so nothing was pruned"),
+            Decision::Partial(_) => format!("{shown} of {}", counted(lines.len(), "line")),
+            Decision::Unanswered(_) => "nothing in it seems to answer the question".to_owned(),
+        };
+        let pointers = decision.view().0.map(|view| view.pointers.clone()).unwrap_or_default();
+        Ok((kept, pointers, said))
+    }
+
+    fn decision(
+        &self,
+        name: &str,
+        excerpt: &Excerpt,
+        lines: &[&str],
+        question: &FocusQuestion,
+        numbered: bool,
+        cancel: &CancellationToken,
+    ) -> Result<Decision> {
+        let whole = excerpt.whole.as_ref().filter(|whole| whole.len() <= LONGEST_AROUND).map(|whole| whole.lines(0..whole.len()));
+        let access = self.syntax.access(cancel);
+        let code = match &whole {
+            Some(whole) => Code::part(name, whole, excerpt.first..excerpt.first + lines.len(), &access),
+            None => Code::new(name, lines, excerpt.first, &access),
+        };
+        decide(&code.numbered(numbered), question, self.skimmer.as_ref(), &self.options.limits.beside(name), cancel)
+    }
+
     /// Shows lines of a file, `numbered` or as they are: those that answer the question, or all of them.
     fn show(
         &self,
@@ -224,15 +267,7 @@ impl Session {
             return Ok(shell.unwrap_or_else(|| Output::new(said + "\n")));
         }
         let decision = match question {
-            Some(question) => {
-                let whole = excerpt.whole.as_ref().filter(|whole| whole.len() <= LONGEST_AROUND).map(|whole| whole.lines(0..whole.len()));
-                let access = self.syntax.access(cancel);
-                let code = match &whole {
-                    Some(whole) => Code::part(name, whole, excerpt.first..excerpt.first + lines.len(), &access),
-                    None => Code::new(name, &lines, excerpt.first, &access),
-                };
-                decide(&code.numbered(numbered), question, self.skimmer.as_ref(), &limits.beside(name), cancel)?
-            }
+            Some(question) => self.decision(name, excerpt, &lines, question, numbered, cancel)?,
             None => Decision::Whole,
         };
         let kept = decision.kept(lines.len());

@@ -60,6 +60,11 @@ impl Location {
         self.relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
     }
 
+    /// Whether it is another place or beneath it.
+    pub fn is_beneath(&self, other: &Self) -> bool {
+        self.root == other.root && self.relative.starts_with(&other.relative)
+    }
+
     /// Whether another place is beneath the same root.
     pub fn same_root(&self, other: &Self) -> bool {
         self.root == other.root

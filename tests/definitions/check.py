@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import lists
 
-HEADING = re.compile(rb"^(\xe2\x8b\xae(?:\xe2\x8b\xae)*) (.+) (\d+)(?:-(\d+))? of (\d+): (.+)$")
+HEADING = re.compile(rb"^(\xe2\x8b\xae(?:\xe2\x8b\xae)*) (.+) (\d+)(?:-(\d+))? of (\d+): ([^;]+)(?:;.*)?$")
 OUTLINED = re.compile(rb"^\d+(?:-\d+)?:")
 LABEL = re.compile(r"^in (.+) (\d+)(?:-(\d+))?$")
 MATCH = re.compile(r"^(\d+):(.*)$", re.S)

@@ -138,11 +138,9 @@ fn session(root: &Path, skimmer: impl Skimmer + 'static, most: usize) -> Session
 
 fn read(session: &Session, path: &str, question: Option<&str>, lines: Option<(usize, usize)>) -> String {
     let request = read_file::Request {
-        path: path.to_owned(),
-        start_line: lines.map(|(from, _)| from),
-        end_line: lines.map(|(_, to)| to),
-        line_numbers: None,
+        lines: lines.map(|(from, to)| (from, Some(to))).into_iter().collect(),
         context_focus_question: question.map(str::to_owned),
+        ..read_file::Request::new(path)
     };
     read_file::run(session, &request, &Default::default()).expect("a text").text
 }

@@ -96,7 +96,7 @@ impl Walk<'_> {
     fn add(&mut self, defined: Defined<'_>, siblings: &[Node<'_>], offers: Offers, depth: Depth) -> bool {
         let group = is_group(defined.around);
         let definer = defined.defines().filter(|_| !group);
-        let Defined { definition, around, name } = defined;
+        let Defined { definition, around, name, of } = defined;
         let member = self.offers(around, offers);
         let lines = rows(around);
         let lines = lines.start..lines.end.min(self.lines);
@@ -131,7 +131,7 @@ impl Walk<'_> {
         self.found.push(Definition {
             kind,
             name: name.filter(|_| !group).and_then(place),
-            of: type_of(definition).and_then(place),
+            of: of.or_else(|| type_of(definition)).and_then(place),
             header: lines.start..header_end,
             from: self.from(around, siblings, &above).min(lines.start),
             doc: said.map(|(first, last)| first.start_position().row..rows(last).end.min(self.lines)),
@@ -297,6 +297,8 @@ struct Defined<'tree> {
     /// Has the lines.
     around: Node<'tree>,
     name: Option<Node<'tree>>,
+    /// What it is given to: the `app` of `app.use = function`.
+    of: Option<Node<'tree>>,
 }
 
 impl<'tree> Defined<'tree> {
@@ -305,7 +307,7 @@ impl<'tree> Defined<'tree> {
         let last = last_named_child(node);
         let value = |holder: Node<'tree>, value: &str, name: Option<Node<'tree>>| {
             let definition = holder.child_by_field_name(value)?;
-            Some(Self { definition, around: node, name }).filter(|it| it.defines().is_some())
+            Some(Self { definition, around: node, name, of: None }).filter(|it| it.defines().is_some())
         };
         let inner = match node.kind() {
             "lexical_declaration" | "variable_declaration" => last.and_then(|one| value(one, "value", one.child_by_field_name("name"))),
@@ -314,15 +316,20 @@ impl<'tree> Defined<'tree> {
             }
             "expression_statement" => last.filter(|last| last.kind() == "assignment_expression").and_then(|assignment| {
                 let left = assignment.child_by_field_name("left")?;
-                value(assignment, "right", left.child_by_field_name("property").or(Some(left)))
+                let given = value(assignment, "right", left.child_by_field_name("property").or(Some(left)))?;
+                Some(Self { of: left.child_by_field_name("object").and_then(given_to), ..given })
             }),
+            // C++'s types in types
+            "field_declaration" if node.child_by_field_name("declarator").is_none() => {
+                value(node, "type", node.child_by_field_name("type").and_then(|one| one.child_by_field_name("name")))
+            }
             "type_declaration" => last.and_then(|one| value(one, "type", one.child_by_field_name("name"))),
             "property_declaration" | "indexer_declaration" => property(node),
             "type_spec" => value(node, "type", node.child_by_field_name("name")),
             "type_definition" => value(node, "type", name_of(node, scope)),
             _ => None,
         };
-        inner.unwrap_or_else(|| Self { definition: node, around: node, name: name_of(node, scope) })
+        inner.unwrap_or_else(|| Self { definition: node, around: node, name: name_of(node, scope), of: None })
     }
 
     fn defines(&self) -> Option<Definer> {
@@ -330,12 +337,18 @@ impl<'tree> Defined<'tree> {
     }
 }
 
+/// The `Store` of `Store.get` and of `Store.prototype.get`.
+fn given_to(object: Node<'_>) -> Option<Node<'_>> {
+    let inner = object.child_by_field_name("object").unwrap_or(object);
+    (inner.kind() == "identifier").then_some(inner)
+}
+
 /// A property that does something when it is read; others are values.
 fn property(node: Node<'_>) -> Option<Defined<'_>> {
     let definition = node.named_children(&mut node.walk()).find(|child| Definer::of(child.kind()) == Some(Definer::Function))?;
     let variable = node.named_children(&mut node.walk()).find(|child| child.kind() == "variable_declaration"); // Kotlin's
     let name = node.child_by_field_name("name").or_else(|| variable?.named_child(0));
-    Some(Defined { definition, around: node, name })
+    Some(Defined { definition, around: node, name, of: None })
 }
 
 #[cfg(test)]

@@ -1,0 +1,133 @@
+//! What uses a definition, and where what it calls is defined.
+
+use std::collections::{HashMap, HashSet};
+
+use super::words::{Everywhere, Looks};
+use super::{Hit, Source, around, is_aside, with_word};
+use crate::repomap::repository::Repository;
+use crate::repomap::resolve;
+use crate::syntax::{Access, Kind, Names};
+use crate::workspace::Workspace;
+
+/// Places told, at most.
+const MOST: usize = 8;
+/// Imported files that are read to find what is called, at most.
+const MOST_IMPORTED: usize = 20;
+
+/// A place that mentions a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// `src/a.py:12`.
+    pub place: String,
+    /// The definition that it is in.
+    pub within: Option<String>,
+}
+
+/// What is around a definition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Related {
+    /// Places that mention its name, what calls it first.
+    pub used_by: Vec<Mention>,
+    /// How many more there are.
+    pub more: usize,
+    /// What it calls and where that is defined, as `lookup src/cache.py:14-30`.
+    pub calls: Vec<String>,
+}
+
+/// What is around the best of some definitions of a name, the `word`th of those that were looked for everywhere.
+pub fn related(
+    hits: &[Hit],
+    word: usize,
+    everywhere: &Everywhere,
+    workspace: &Workspace,
+    repository: &Repository<'_>,
+    access: &Access<'_>,
+) -> Related {
+    let Some(best) = hits.first() else { return Related::default() };
+    let (used_by, more) = used_by(hits, best, word, everywhere, workspace, access);
+    Related { used_by, more, calls: calls(best, repository, workspace, access) }
+}
+
+fn used_by(
+    hits: &[Hit],
+    best: &Hit,
+    word: usize,
+    everywhere: &Everywhere,
+    workspace: &Workspace,
+    access: &Access<'_>,
+) -> (Vec<Mention>, usize) {
+    let is_defined_at = |path: &str, line: usize| {
+        let in_file = hits.iter().filter(|hit| hit.source.file.path() == path);
+        in_file.into_iter().any(|hit| {
+            let it = &hit.source.syntax.definitions[hit.at];
+            it.header.contains(&line) || std::ptr::eq(hit, best) && it.lines.contains(&line)
+        })
+    };
+    let own = best.source.file.path();
+    let mut places = Vec::new();
+    for found in with_word(everywhere, word) {
+        for place in found.places.iter().filter(|place| place.word == word && !is_defined_at(&found.path, place.line)) {
+            let looks = if place.looks == Looks::Defined { Looks::Used } else { place.looks };
+            places.push(((is_aside(&found.path), looks, found.path != own, &found.path, place.line), found));
+        }
+    }
+    places.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut sources: HashMap<&str, Option<Source>> = HashMap::new();
+    let mut said: HashSet<(String, Option<String>)> = HashSet::new();
+    let (mut mentions, mut told) = (Vec::new(), 0);
+    for ((.., path, line), found) in &places {
+        if mentions.len() == MOST {
+            break;
+        }
+        told += 1;
+        let source = sources.entry(path.as_str()).or_insert_with(|| Source::read(workspace, &found.file, access));
+        let within = source.as_ref().and_then(|source| around(source, *line));
+        let shown = workspace.show(&found.file);
+        // Of one definition the first place is enough.
+        if within.is_none() || said.insert((shown.clone(), within.clone())) {
+            mentions.push(Mention { place: format!("{shown}:{}", line + 1), within });
+        }
+    }
+    (mentions, places.len() - told)
+}
+
+/// What a function calls, as far as it is told where that is defined: in its own file, or in one that this imports.
+fn calls(best: &Hit, repository: &Repository<'_>, workspace: &Workspace, access: &Access<'_>) -> Vec<String> {
+    let source = &best.source;
+    let called = &source.syntax.definitions[best.at].calls;
+    if called.is_empty() {
+        return Vec::new();
+    }
+    let path = source.file.path();
+    let mut found: HashMap<&str, String> = HashMap::new();
+    let own = source.lines();
+    let (whose, said) = (Names::new(&source.syntax.definitions, &own).owner(best.at), own[best.lines()].concat().to_lowercase());
+    // `x.len()` may be that of anything: a member is told where the text has its owner's name, too.
+    let may_be = |owner: &str| owner.is_empty() || owner == whose || said.contains(&owner.to_lowercase());
+    add_defined(source, called, &may_be, &mut found);
+    let imported = resolve::files(&path, &source.syntax.imports, repository);
+    for file in imported.iter().take(MOST_IMPORTED) {
+        if called.iter().all(|name| found.contains_key(name.as_str())) {
+            break;
+        }
+        if let Some(source) = Source::read(workspace, &source.file.beside(file), access) {
+            add_defined(&source, called, &may_be, &mut found);
+        }
+    }
+    let own = Names::new(&source.syntax.definitions, &own).own(best.at);
+    called.iter().filter(|name| *name != own).filter_map(|name| found.get(name.as_str()).cloned()).take(MOST).collect()
+}
+
+/// Adds those of the names that are defined once in a file, where nothing defines them yet.
+fn add_defined<'a>(source: &Source, called: &'a [String], may_be: &dyn Fn(&str) -> bool, found: &mut HashMap<&'a str, String>) {
+    let lines = source.lines();
+    let names = Names::new(&source.syntax.definitions, &lines);
+    for name in called.iter().filter(|name| !found.contains_key(name.as_str())).collect::<Vec<_>>() {
+        let is_one = |at: &usize| names.own(*at) == name && may_be(names.owner(*at)) && source.syntax.definitions[*at].kind != Kind::Value;
+        let mut those = (0..source.syntax.definitions.len()).filter(is_one);
+        if let (Some(at), None) = (those.next(), those.next()) {
+            let lines = crate::prune::render::numbers(0, &source.syntax.definitions[at].lines);
+            found.insert(name, format!("{} {}:{lines}", names.full(at), source.shown));
+        }
+    }
+}

@@ -56,7 +56,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Too large to be read as a whole.
-    #[error("{path} has {megabytes} MB, more than the {limit} MB that are read at once; give start_line and end_line (--lines A-B).")]
+    #[error("{path} has {megabytes} MB, more than the {limit} MB that are read at once; give lines A-B (--lines A-B).")]
     NeedsRange {
         /// The path, quoted.
         path: String,
@@ -66,7 +66,7 @@ pub enum Error {
         limit: u64,
     },
     /// The first line asked for comes after the last one.
-    #[error("start_line {start} is beyond the end of {path}, which has {total} lines.")]
+    #[error("Line {start} is beyond the end of {path}, which has {total} lines.")]
     BeyondEnd {
         /// The path, quoted.
         path: String,

@@ -24,7 +24,7 @@ use crate::tokens::o200k;
 /// Longer definitions may be shown in part, in lines.
 const SHORT_DEFINITION: usize = 40;
 /// What headers say of what is left out.
-const READ_BACK: ReadBack = ReadBack { gap: "lines reads them", line: "", only_line: "" };
+const READ_BACK: ReadBack = ReadBack { gap: "lines A-B reads them", line: "", only_line: "" };
 
 /// A question about a text and the lines that answer it.
 #[derive(Debug, Clone, serde::Deserialize)]

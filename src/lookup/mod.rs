@@ -99,10 +99,11 @@ pub fn definitions(query: &Query, word: usize, files: &[&Found], workspace: &Wor
         hits = hits_in(&mut others); // what looks like something else all the same
     }
     let has_body = |hit: &Hit| hit.source.syntax.definitions[hit.at].header.end < hit.lines().end;
+    let is_unnamed = |hit: &Hit| hit.source.syntax.definitions[hit.at].name.is_none(); // an `impl`
     hits.sort_by_cached_key(|hit| {
         let is_bare_member = query.owners.is_empty() && hit.is_member;
         let path = hit.source.file.path();
-        (is_aside(&path), hit.kind() == Kind::Value, is_bare_member, !has_body(hit), path.len(), path, hit.lines().start)
+        (is_aside(&path), hit.kind() == Kind::Value, is_bare_member, is_unnamed(hit), !has_body(hit), path.len(), path, hit.lines().start)
     });
     hits
 }

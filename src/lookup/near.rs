@@ -60,6 +60,9 @@ fn nearest(query: &Query, known: &[(String, String, String)]) -> Vec<String> {
     };
     let mut ranked: Vec<_> = known.iter().filter_map(|one| Some((rank(one)?, one))).collect();
     ranked.sort_by(|(a, one), (b, other)| a.cmp(b).then(one.1.len().cmp(&other.1.len())));
+    if ranked.first().is_some_and(|((is_other, ..), _)| !is_other) {
+        ranked.retain(|((is_other, ..), _)| !is_other);
+    }
     let mut said: Vec<String> = ranked.into_iter().map(|(_, (_, full, place))| format!("{full} {place}")).collect();
     let mut seen = std::collections::HashSet::new();
     said.retain(|one| seen.insert(one.clone()));
@@ -96,7 +99,7 @@ mod tests {
         let known = [("get_all", "Store.get_all"), ("getAll", "Cache.getAll"), ("gel_al", "gel_al"), ("put", "Store.put")];
         let known: Vec<_> = known.map(|(own, full)| (own.to_owned(), full.to_owned(), "a.py:1".to_owned())).into();
         let of = |asked: &str| nearest(&Query::new(asked).expect("a name"), &known);
-        assert_eq!(of("Cache.get_al"), ["Cache.getAll a.py:1", "gel_al a.py:1", "Store.get_all a.py:1"]);
+        assert_eq!(of("Cache.get_al"), ["Cache.getAll a.py:1", "Store.get_all a.py:1", "gel_al a.py:1"]);
         assert_eq!(of("GetAll")[..2], ["Cache.getAll a.py:1", "Store.get_all a.py:1"]);
         assert!(of("unlike").is_empty());
         assert_eq!(parts("from_raw_segments"), ["from", "raw", "segments"]);

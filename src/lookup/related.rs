@@ -67,7 +67,7 @@ fn used_by(
     let mut places = Vec::new();
     for found in with_word(everywhere, word) {
         for place in found.places.iter().filter(|place| place.word == word && !is_defined_at(&found.path, place.line)) {
-            let looks = if place.looks == Looks::Defined { Looks::Used } else { place.looks };
+            let looks = if place.looks == Looks::Defined { Looks::Said } else { place.looks }; // something else of the name
             places.push(((is_aside(&found.path), looks, found.path != own, &found.path, place.line), found));
         }
     }

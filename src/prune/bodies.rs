@@ -12,6 +12,8 @@ const TINY: usize = 6;
 const SHORT: usize = 30;
 /// A short definition is shown whole where its lines are on average as likely to be wanted as this, and this share of the threshold.
 const WORTH: [f32; 2] = [0.1, 0.4];
+/// Or where one of its lines is as sure to be wanted as this.
+const SURE: f32 = 0.9;
 /// Characters of an average line. Longer ones weigh more, by the root of their length.
 const LINE: f32 = 36.0;
 /// A line that leaves a function is shown with others of it where its score has this share of what is enough.
@@ -19,6 +21,7 @@ const LEAVES: f32 = 0.6;
 
 /// Settles what is shown of each definition of which lines are kept. The figures that these rules were chosen by are in `training/LOG.md`.
 pub fn settle(kept: &mut [bool], lines: &[&str], definitions: &[Definition], scores: &[f32], enough: f32) {
+    let best = (0..kept.len()).filter(|line| kept[*line]).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
     for definition in definitions.iter().filter(|it| it.is_code && it.lines.len() > 1) {
         if !kept[definition.lines.clone()].contains(&true) {
             continue;
@@ -29,6 +32,10 @@ pub fn settle(kept: &mut [bool], lines: &[&str], definitions: &[Definition], sco
             settle_long(kept, lines, definition, scores, enough);
         }
     }
+    // The likeliest of all stays, whatever is around it.
+    if let Some(best) = best.filter(|_| !kept.contains(&true)) {
+        definitions.iter().filter(|it| it.lines.contains(&best)).for_each(|it| kept[it.lines.clone()].fill(true));
+    }
 }
 
 fn settle_short(kept: &mut [bool], lines: &[&str], Definition { lines: all, body, .. }: &Definition, scores: &[f32], enough: f32) {
@@ -36,7 +43,8 @@ fn settle_short(kept: &mut [bool], lines: &[&str], Definition { lines: all, body
     let weight: f32 = says.iter().map(|line| (lines[*line].trim().len() as f32 / LINE).sqrt()).sum();
     let wanted: f32 = says.iter().map(|line| scores[*line]).sum();
     let is_picked = kept[body.clone()].contains(&true);
-    if is_picked && all.len() <= TINY || wanted >= (WORTH[0] + WORTH[1] * enough) * weight.max(1.0) {
+    let is_sure = body.clone().any(|line| kept[line] && scores[line] >= SURE);
+    if is_sure || is_picked && all.len() <= TINY || wanted >= (WORTH[0] + WORTH[1] * enough) * weight.max(1.0) {
         return kept[all.clone()].fill(true);
     }
     let header = all.start..body.start;
@@ -119,7 +127,8 @@ mod tests {
         let line = |_| "an ordinary line of some length, so";
         assert_eq!(settled(20, |line| if line > 9 { 0.5 } else { 0.0 }, line), (0..20).collect::<Vec<_>>());
         assert_eq!(settled(20, |line| if line == 0 || line == 9 { 0.5 } else { 0.0 }, line), [0]);
-        assert!(settled(20, |line| if line == 9 { 0.5 } else { 0.0 }, line).is_empty());
+        assert_eq!(settled(20, |line| if line == 0 || line == 9 { 0.95 } else { 0.0 }, line), (0..20).collect::<Vec<_>>());
+        assert_eq!(settled(20, |line| if line == 9 { 0.5 } else { 0.0 }, line), (0..20).collect::<Vec<_>>(), "there is nothing else");
         assert_eq!(settled(TINY, |line| if line == 4 { 0.5 } else { 0.0 }, line), (0..TINY).collect::<Vec<_>>());
     }
 

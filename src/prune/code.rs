@@ -166,11 +166,12 @@ impl<'a> Code<'a> {
             named.push((i, around.len()));
             around.push(header.whole.end);
         }
-        let up_to = |level: usize| named.iter().filter(move |(_, depth)| *depth <= level).map(|(i, _)| *i);
-        let level = (1..LEVELS).take_while(|level| up_to(*level).count() <= most).last().unwrap_or(0);
-        let mut chosen: Vec<usize> = up_to(level).collect();
-        chosen.sort_by_key(|i| (tests[*i], *i));
-        let pointer = |i: &usize| Pointer { lines: headers[*i].whole.clone(), name: headers[*i].name.clone(), with_lines };
+        let up_to = |level: usize| named.iter().filter(move |(_, depth)| *depth <= level);
+        let fits = |level: &usize| with_lines || up_to(*level).count() <= most;
+        let level = (1..LEVELS).take_while(fits).last().unwrap_or(0);
+        let mut chosen: Vec<(usize, usize)> = up_to(level).copied().collect();
+        chosen.sort_by_key(|(i, depth)| (tests[*i], *depth, *i));
+        let pointer = |(i, _): &(usize, usize)| Pointer { lines: headers[*i].whole.clone(), name: headers[*i].name.clone(), with_lines };
         let mut pointers: Vec<Pointer> = chosen.iter().map(pointer).collect();
         let outside = |value: &&Pointer| is_inside(&value.lines) && !headers.iter().any(|header| header.whole.contains(&value.lines.start));
         pointers.extend(values.iter().filter(outside).cloned());

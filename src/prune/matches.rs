@@ -144,17 +144,17 @@ impl FileMatches {
     }
 
     /// A gap over some of its lines.
-    fn gap(&self, lines: Range<usize>) -> String {
+    fn gap(&self, lines: Range<usize>, room: usize) -> String {
         let range = numbers(0, &(self.lines[lines.start].number - 1..self.lines[lines.end - 1].number));
         let matches: Vec<&FoundLine> = self.lines[lines].iter().filter(|line| line.is_match).collect();
         match matches.len() {
             0 => format!("{MARKER} {range}\n"),
-            count => format!("{MARKER} {range}: {}: {}\n", counted(count, "match"), whereabouts(&matches, WHEREABOUTS)),
+            count => format!("{MARKER} {range}: {}{}\n", counted(count, "match"), whereabouts(&matches, room)),
         }
     }
 }
 
-/// Where matches are, in at most so many characters: `41, Store.get 50 52`.
+/// Where matches are, in about so many characters: `: 41, Store.get 50 52`; nothing where there is no room for that.
 fn whereabouts(matches: &[&FoundLine], room: usize) -> String {
     let (mut said, mut within) = (String::new(), None);
     for (i, line) in matches.iter().enumerate() {
@@ -164,12 +164,13 @@ fn whereabouts(matches: &[&FoundLine], room: usize) -> String {
             None => format!(", {}", line.number),
         };
         if said.len() + place.len() > room {
-            return format!("{} and {} more", said.trim_start_matches([',', ' ']), matches.len() - i);
+            let more = format!(" and {} more", matches.len() - i);
+            return if said.is_empty() { said } else { format!(": {}{more}", said.trim_start_matches([',', ' '])) };
         }
         within.clone_from(&line.within);
         said.push_str(&place);
     }
-    said.trim_start_matches([',', ' ']).to_owned()
+    if said.is_empty() { said } else { format!(": {}", said.trim_start_matches([',', ' '])) }
 }
 
 impl Results {
@@ -442,7 +443,7 @@ impl<'a> Page<'a> {
             match piece {
                 Piece::Gap(lines) if !self.full => {
                     seen += file.lines[lines.clone()].iter().filter(|line| line.is_match).count();
-                    self.gap(&file.gap(lines));
+                    self.gap(&file.gap(lines, WHEREABOUTS.min(self.names / 4)));
                     last = None;
                 }
                 Piece::Gap(_) => {}
@@ -493,7 +494,7 @@ fn summary(files: &[&FileMatches], room: usize) -> String {
     let matches: usize = files.iter().map(|file| file.matches).sum();
     let (mut names, mut named, mut length) = (Vec::new(), 0, 0);
     for Place { name, matches, files, lines } in places(files) {
-        let lines = if lines.is_empty() { String::new() } else { format!(": {}", whereabouts(&lines, WHEREABOUTS / 2)) };
+        let lines = whereabouts(&lines, (room / 8).min(WHEREABOUTS / 2));
         let name = format!("{name} ({matches}{lines})");
         length += name.chars().count();
         if length > room {
@@ -567,6 +568,7 @@ mod tests {
             file("b.rs", &[(4, true)]),
             file("c.rs", &[(2, true), (3, true)]),
             file("d.rs", &[(7, true)]),
+            FileMatches { path: "z.rs".to_owned(), matches: FEW_MATCHES, ..FileMatches::default() },
         ]);
         let rows = results.material();
         let mut kept: Vec<bool> = (0..rows.lines.len()).map(|i| i == 1 || i == 10).collect();
@@ -575,7 +577,7 @@ mod tests {
             let view = View { kept: kept.clone(), pointers: Vec::new(), doubtful, note: None };
             results.render("\"t\"", &Decision::Partial(view), Unshown::default(), &[], 20_000)
         };
-        assert!(text(true).starts_with("\"t\": 2 of 7 matches, in 2 of 4 files, which may not answer the question. ⋮ ="));
+        assert!(text(true).starts_with("\"t\": 2 of 47 matches, in 2 of 5 files, which may not answer the question. Only the first 7"));
         let mut more = Results::new(vec![file("a.rs", &[(1, true), (5, true)])]);
         more.files[0].matches = 9;
         let view = View { kept: vec![true, true, false], pointers: Vec::new(), doubtful: false, note: None };
@@ -583,8 +585,9 @@ mod tests {
         assert!(more.starts_with("\"t\": 1 of 9 matches, in 1 of 1 file. Only the first 2 were looked at. "), "{more}");
         assert_eq!(
             text(false),
-            "\"t\": 2 of 7 matches, in 2 of 4 files. ⋮ = matches left out; the same search without a question shows them.\n\
-             a.rs\n1:text\n⋮ 5-9: 2 matches\n\n⋮ 3 matches in 2 files: b.rs (1), c.rs (2)\n\nd.rs\n7:text\n"
+            "\"t\": 2 of 47 matches, in 2 of 5 files. Only the first 7 were looked at. ⋮ = matches left out; a narrower search (path, glob, a longer \
+             pattern) shows them.\na.rs\n1:text\n⋮ 5-9: 2 matches: 5 9\n\n⋮ 3 matches in 2 files: b.rs (1: 4), c.rs (2: 2 3)\n\nd.rs\n7:text\n\n\
+             ⋮ 40 matches in 1 file: z.rs (40)\n"
         );
     }
 
@@ -608,7 +611,24 @@ mod tests {
         assert!(!rows.can_pick(0) && rows.can_pick(1));
         let mut kept = vec![false, false, false, true];
         rows.complete(&mut kept);
+        assert_eq!(kept, [true; 4], "few matches are all shown");
+        let many = FileMatches { path: "z.rs".to_owned(), matches: FEW_MATCHES, ..FileMatches::default() };
+        let results = Results::new(vec![file("a.rs", &[(1, true), (5, true), (6, false)]), many]);
+        let mut kept = vec![false, false, false, true];
+        results.material().complete(&mut kept);
         assert_eq!(kept, [true, false, true, true]);
+    }
+
+    #[test]
+    fn runs_of_matches_say_which_definition_they_are_in() {
+        let mut found = file("a.rs", &[(3, false), (4, true), (5, true), (9, true), (30, true), (31, true)]);
+        let within = |name: &str, lines: Range<usize>| Some(Arc::new(Within { name: name.to_owned(), lines }));
+        for (line, own) in [(0, within("A.f", 1..6)), (1, within("A.f", 1..6)), (2, within("A.f", 1..6)), (3, within("A", 0..20))] {
+            found.lines[line].within = own;
+        }
+        found.lines[5].within = within("g", 29..40);
+        let text = Results::new(vec![found]).render("\"t\"", &Decision::Whole, Unshown::default(), &[], 20_000);
+        assert_eq!(text, "a.rs\nin A.f 2-6\n3-text\n4:text\n5:text\n--\nin A 1-20\n9:text\n--\n30:text\nin g 30-40\n31:text\n");
     }
 
     #[test]
@@ -653,6 +673,6 @@ mod tests {
         let results = Results::new(vec![file("a.rs", &many), file("b.rs", &[(4, true)])]);
         let text = results.render("\"t\"", &Decision::Whole, Unshown::default(), &[], 3000);
         assert!(text.chars().count() <= 3000, "{}", text.len());
-        assert!(text.contains("more here") && text.contains("b.rs (1)"), "{text}");
+        assert!(text.contains("more here") && text.contains("b.rs (1: 4)"), "{text}");
     }
 }

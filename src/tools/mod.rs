@@ -293,7 +293,7 @@ impl Session {
 
     /// How what is left out of a file is read.
     fn read_back(&self) -> ReadBack {
-        let gap = if self.options.shell { "--lines A-B reads them" } else { "lines reads them" };
+        let gap = if self.options.shell { "--lines A-B reads them" } else { "lines A-B reads them" };
         ReadBack { gap, line: "read it alone to see more", only_line: "leave the question out to see more" }
     }
 }

@@ -322,7 +322,7 @@ impl Workspace {
         }
         let hint = match (found.as_slice(), with_line) {
             (_, Some((file, line))) => {
-                format!("; for line {line} of {} give start_line {line} (--lines {line}-) beside the path", quote(file))
+                format!("; for line {line} of {} give lines {line}- (--lines {line}-) beside the path", quote(file))
             }
             ([], None) if path == "-" => "; codeskim prune reads standard input".to_owned(),
             ([], None) => "; paths are relative to the root, and grep finds files by their text".to_owned(),

@@ -51,7 +51,7 @@ fn the_committed_schemas_are_those_served_and_cost_little() {
 }
 
 /// Tokens of what an agent is told of reading, at most: it pays for them on every turn.
-const TEMPLATE: usize = 300;
+const TEMPLATE: usize = 400;
 
 #[tokio::test]
 async fn what_agents_are_told_of_reading_is_served_and_short() {

@@ -116,7 +116,7 @@ fn mcp_over_http_gives_what_stdio_gives() {
     let headers = [("MCP-Protocol-Version", "2025-11-25")];
     let (status, answer) = post(&format!("{}/mcp", served.base), &headers, &call);
     assert_eq!(status, 200, "{answer}");
-    let text = answer["result"]["content"][0]["text"].as_str().expect("text").replace("start_line/end_line reads", "--lines A-B reads");
+    let text = answer["result"]["content"][0]["text"].as_str().expect("text").replace("; lines A-B reads", "; --lines A-B reads");
     assert_eq!(text, codeskim(Path::new(REPOSITORY), &["read", FILE, "--focus", QUESTION]).stdout);
 }
 

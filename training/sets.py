@@ -40,6 +40,7 @@ from text import line_features
 
 COMMENTS, OF_A_LANGUAGE, NAMES = 300, 60, 300
 NAME = re.compile(r"([A-Za-z_]\w{5,})\s*\(")
+PARTS = ("windows", "natural", "close", "parts")  # of files, and not files as good as whole
 OPENINGS = ("What does {} do?", "How does {} work?", "Where is {}?", "Explain {}.")
 SHORTEST, LONGEST = 100, 4000  # lines of a file
 
@@ -62,15 +63,17 @@ def record(row, question, lines, keep, **more):
             "lines": lines, "keep": keep, **more}
 
 
-def add_window(sets, name, row, lines, index, wording="question"):
-    """Adds the questions of a window to those of NAME.jsonl, and with their words, where there are some, to those of NAME-words.jsonl."""
+def add_window(sets, name, row, lines, index, text, wording="question"):
+    """Adds the questions of a window to those of NAME.jsonl, and with their words, where there are some, to those of NAME-words.jsonl. `text`: the
+    lines of its whole file."""
+    part = {"part": True} if name in PARTS and len(lines) < len(text) else {}
     for question in row["questions"]:
         if wording in question:
             asked = {name: question[wording]}
             if "words" in question:
                 asked[f"{name}-words"] = f"{question[wording]} ({question['words']})"
             for of, text in asked.items():
-                sets[of].append(record(row, {**question, "question": text}, lines, [index[n] for n in numbers(question["keep"])]))
+                sets[of].append(record(row, {**question, "question": text}, lines, [index[n] for n in numbers(question["keep"])], **part))
 
 
 def write_comments(path, rows):
@@ -113,18 +116,18 @@ def main():
     sets = collections.defaultdict(list)
     with (out / "whole-files.jsonl").open("w") as whole:
         for row, lines, index, text in labelled(LABELS, cache, VALIDATION | MEASURED):
-            add_window(sets, "windows", row, lines, index)
-            add_window(sets, "natural", row, lines, index, "natural")
+            add_window(sets, "windows", row, lines, index, text)
+            add_window(sets, "natural", row, lines, index, text, "natural")
             if SHORTEST <= len(text) <= LONGEST:
                 for question in row["questions"]:
                     if question["keep"]:
                         whole.write(json.dumps(record(row, question, text, [n - 1 for n in numbers(question["keep"])])) + "\n")
     for name in ("fresh", "close", "parts", "search", "whole"):
-        for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache, VALIDATION | MEASURED):
-            add_window(sets, name, row, lines, index)
+        for row, lines, index, text in labelled([HERE / "labels" / f"{name}.jsonl"], cache, VALIDATION | MEASURED):
+            add_window(sets, name, row, lines, index, text)
     for name in ("documents", "outputs", "configuration", "languages"):  # whose packages' code may be trained on
-        for row, lines, index, _ in labelled([HERE / "labels" / f"{name}.jsonl"], cache, None):
-            add_window(sets, name, row, lines, index)
+        for row, lines, index, text in labelled([HERE / "labels" / f"{name}.jsonl"], cache, None):
+            add_window(sets, name, row, lines, index, text)
     for name, records in sets.items():
         (out / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
     rows = [row for row in map(json.loads, (work / "mined.jsonl").open())

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::figures::{Bin, Figures, KEEP_RATES, calibration};
 use super::intervals::{Interval, Intervals};
-use super::{Outcome, Record};
+use super::{Outcome, Record, SHORT_DEFINITION};
 
 /// Width of a bar of the calibration picture, in characters.
 const BAR: usize = 40;
@@ -84,7 +84,7 @@ impl Report {
         );
         let _ = writeln!(
             out,
-            "  tokens saved {:.1} %; views that parse {}; latency p50 {:.1} ms, p95 {:.1} ms\n",
+            "  tokens saved {:.1} %; views that parse {}; latency p50 {:.1} ms, p95 {:.1} ms",
             100.0 * all.tokens_saved,
             optional(all.parse_valid),
             all.latency[0],
@@ -92,16 +92,27 @@ impl Report {
         );
         let _ = writeln!(
             out,
-            "  {:<14}{:>9}{:>8}{:>8}{:>10}{:>8}{:>9}{:>9}",
-            "", "questions", "F1", "shown", "recall@20", "AUC", "saved %", "parse"
+            "  as shown: recall {:.3}; of definitions of up to {SHORT_DEFINITION} lines that hold a line that answers {} whole, {} in pieces; gaps of one or \
+             two lines {}\n",
+            all.shown.recall,
+            optional(all.definitions[0]),
+            optional(all.definitions[1]),
+            optional(all.thin_gaps)
+        );
+        let _ = writeln!(
+            out,
+            "  {:<14}{:>9}{:>8}{:>8}{:>8}{:>8}{:>10}{:>8}{:>9}{:>9}",
+            "", "questions", "F1", "shown", "recall", "whole", "recall@20", "AUC", "saved %", "parse"
         );
         for (name, figures) in self.languages.iter().chain(&self.kinds) {
             let _ = writeln!(
                 out,
-                "  {name:<14}{:>9}{:>8}{:>8}{:>10}{:>8}{:>9.1}{:>9}",
+                "  {name:<14}{:>9}{:>8}{:>8}{:>8}{:>8}{:>10}{:>8}{:>9.1}{:>9}",
                 figures.answerable + figures.absent,
                 optional((figures.answerable > 0).then_some(figures.scored.f1)),
                 optional((figures.answerable > 0).then_some(figures.shown.f1)),
+                optional((figures.answerable > 0).then_some(figures.shown.recall)),
+                optional(figures.definitions[0]),
                 optional((figures.answerable > 0).then_some(figures.recall_at[1])),
                 optional(figures.absent_auc),
                 100.0 * figures.tokens_saved,

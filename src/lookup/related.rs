@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::words::{Everywhere, Looks};
+use super::words::{Everywhere, Found, Looks};
 use super::{Hit, Source, around, is_aside, with_word};
 use crate::repomap::repository::Repository;
 use crate::repomap::resolve;
@@ -11,6 +11,8 @@ use crate::workspace::Workspace;
 
 /// Places told, at most.
 const MOST: usize = 8;
+/// Places of a member in files without its owner's name are told where there are so few.
+const FEW: usize = 20;
 /// Imported files that are read to find what is called, at most.
 const MOST_IMPORTED: usize = 20;
 
@@ -34,24 +36,25 @@ pub struct Related {
     pub calls: Vec<String>,
 }
 
-/// What is around the best of some definitions of a name, the `word`th of those that were looked for everywhere.
+/// What is around the best of some definitions of a name, the first of these words that were looked for everywhere; the second is its owner's, if that
+/// was asked for.
 pub fn related(
     hits: &[Hit],
-    word: usize,
+    words: (usize, Option<usize>),
     everywhere: &Everywhere,
     workspace: &Workspace,
     repository: &Repository<'_>,
     access: &Access<'_>,
 ) -> Related {
     let Some(best) = hits.first() else { return Related::default() };
-    let (used_by, more) = used_by(hits, best, word, everywhere, workspace, access);
+    let (used_by, more) = used_by(hits, best, words, everywhere, workspace, access);
     Related { used_by, more, calls: calls(best, repository, workspace, access) }
 }
 
 fn used_by(
     hits: &[Hit],
     best: &Hit,
-    word: usize,
+    (word, owner): (usize, Option<usize>),
     everywhere: &Everywhere,
     workspace: &Workspace,
     access: &Access<'_>,
@@ -64,19 +67,22 @@ fn used_by(
         })
     };
     let own = best.source.file.path();
+    // Of a member, those come first that stand in files with its owner's name; where there are many others, these are of something else.
+    let has_owner = |found: &Found| owner.is_none_or(|owner| found.places.iter().any(|place| place.word == owner));
     let mut places = Vec::new();
     for found in with_word(everywhere, word) {
         for place in found.places.iter().filter(|place| place.word == word && !is_defined_at(&found.path, place.line)) {
             let looks = if place.looks == Looks::Defined { Looks::Said } else { place.looks }; // something else of the name
-            places.push(((is_aside(&found.path), looks, found.path != own, &found.path, place.line), found));
+            places.push(((!has_owner(found), is_aside(&found.path), looks, found.path != own, &found.path, place.line), found));
         }
     }
     places.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut sources: HashMap<&str, Option<Source>> = HashMap::new();
     let mut said: HashSet<(String, Option<String>)> = HashSet::new();
     let (mut mentions, mut told) = (Vec::new(), 0);
-    for ((.., path, line), found) in &places {
-        if mentions.len() == MOST {
+    let is_common = places.iter().filter(|((is_anothers, ..), _)| *is_anothers).count() > FEW;
+    for ((is_anothers, .., path, line), found) in &places {
+        if mentions.len() == MOST || *is_anothers && is_common {
             break;
         }
         told += 1;
@@ -101,9 +107,15 @@ fn calls(best: &Hit, repository: &Repository<'_>, workspace: &Workspace, access:
     let path = source.file.path();
     let mut found: HashMap<&str, String> = HashMap::new();
     let own = source.lines();
-    let (whose, said) = (Names::new(&source.syntax.definitions, &own).owner(best.at), own[best.lines()].concat().to_lowercase());
-    // `x.len()` may be that of anything: a member is told where the text has its owner's name, too.
-    let may_be = |owner: &str| owner.is_empty() || owner == whose || said.contains(&owner.to_lowercase());
+    let whose = Names::new(&source.syntax.definitions, &own).owner(best.at);
+    let text = own[best.lines()].concat();
+    let lower = text.to_lowercase();
+    // `x.len()` may be that of anything: a member is told where it is called as one's own, or the text has its owner's name, too.
+    let may_be = |owner: &str, name: &str| match owner {
+        "" => true,
+        owner if owner == whose => is_own(&text, name, owner),
+        owner => lower.contains(&owner.to_lowercase()),
+    };
     add_defined(source, called, &may_be, &mut found);
     let imported = resolve::files(&path, &source.syntax.imports, repository);
     for file in imported.iter().take(MOST_IMPORTED) {
@@ -118,16 +130,43 @@ fn calls(best: &Hit, repository: &Repository<'_>, workspace: &Workspace, access:
     called.iter().filter(|name| *name != own).filter_map(|name| found.get(name.as_str()).cloned()).take(MOST).collect()
 }
 
+/// Whether a member of a type is called in a text of this type as its own: bare, or by `self`, `this` or the type's name.
+fn is_own(text: &str, name: &str, owner: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        if before.ends_with(is_part) || after.starts_with(is_part) {
+            return false;
+        }
+        let by = ["self.", "Self::", "self::", "this.", "this->", "cls.", "static::"].iter().any(|by| before.ends_with(by));
+        let by_type = before.trim_end_matches(['.', ':']).ends_with(owner);
+        by || by_type || !before.ends_with(['.', ':', '>'])
+    })
+}
+
 /// Adds those of the names that are defined once in a file, where nothing defines them yet.
-fn add_defined<'a>(source: &Source, called: &'a [String], may_be: &dyn Fn(&str) -> bool, found: &mut HashMap<&'a str, String>) {
+fn add_defined<'a>(source: &Source, called: &'a [String], may_be: &dyn Fn(&str, &str) -> bool, found: &mut HashMap<&'a str, String>) {
     let lines = source.lines();
     let names = Names::new(&source.syntax.definitions, &lines);
     for name in called.iter().filter(|name| !found.contains_key(name.as_str())).collect::<Vec<_>>() {
-        let is_one = |at: &usize| names.own(*at) == name && may_be(names.owner(*at)) && source.syntax.definitions[*at].kind != Kind::Value;
+        let is_one =
+            |at: &usize| names.own(*at) == name && may_be(names.owner(*at), name) && source.syntax.definitions[*at].kind != Kind::Value;
         let mut those = (0..source.syntax.definitions.len()).filter(is_one);
         if let (Some(at), None) = (those.next(), those.next()) {
             let lines = crate::prune::render::numbers(0, &source.syntax.definitions[at].lines);
             found.insert(name, format!("{} {}:{lines}", names.full(at), source.shown));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ones_own_is_told() {
+        let of = |text: &str| is_own(text, "get", "Store");
+        assert!(["self.get(1)", "return get(x)", "Store::get()", "this->get()", "Store.get"].into_iter().all(of));
+        assert!(!["x.get(1)", "Vec::get()", "self.get_all()", "p->get()"].into_iter().any(of));
     }
 }

@@ -7,7 +7,7 @@ use super::select::is_structural;
 use super::{Definition, is_name_part};
 
 /// Definitions of so many lines are shown whole for a single line: their signature with a gap would cost as much.
-const TINY: usize = 6;
+const TINY: usize = 5;
 /// Definitions of so many lines are never shown in pieces.
 const SHORT: usize = 30;
 /// A short definition is shown whole where its lines are on average as likely to be wanted as this, and this share of the threshold.
@@ -17,7 +17,7 @@ const SURE: f32 = 0.9;
 /// Characters of an average line. Longer ones weigh more, by the root of their length.
 const LINE: f32 = 36.0;
 /// A line that leaves a function is shown with others of it where its score has this share of what is enough.
-const LEAVES: f32 = 0.6;
+const LEAVES: f32 = 0.8;
 
 /// Settles what is shown of each definition of which lines are kept. The figures that these rules were chosen by are in `training/LOG.md`.
 pub fn settle(kept: &mut [bool], lines: &[&str], definitions: &[Definition], scores: &[f32], enough: f32) {
@@ -142,7 +142,7 @@ mod tests {
         };
         let score = |line: usize| match line {
             2 | 30 => 0.9,
-            40 => 0.2,
+            40 => 0.25,
             _ => 0.0,
         };
         assert_eq!(settled(60, score, text), [20, 30, 40]);

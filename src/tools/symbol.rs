@@ -68,7 +68,7 @@ pub fn run(session: &Session, request: &Request<'_>, call: &Call<'_>) -> Result<
             missing.push(lookup.missing(query, word)?);
             continue;
         }
-        lookup.add(&hits, word, &mut sections)?;
+        lookup.add(&hits, word, query, &mut sections)?;
     }
     if call.cancel.is_cancelled() {
         return Err(Error::Cancelled);
@@ -145,7 +145,7 @@ impl Lookup<'_> {
     }
 
     /// Adds what is shown of the definitions of a name, the best of which is first.
-    fn add(&self, hits: &[Hit], word: usize, sections: &mut Vec<Section>) -> Result<()> {
+    fn add(&self, hits: &[Hit], word: usize, query: &Query, sections: &mut Vec<Section>) -> Result<()> {
         let best = &hits[0];
         let is_shown = |hit: &&Hit| {
             let same = Arc::ptr_eq(&hit.source, &best.source);
@@ -166,7 +166,8 @@ impl Lookup<'_> {
         }
         let access = self.session.syntax.access(&self.call.cancel);
         let repository = Repository::new(&self.session.workspace, &best.source.file, &self.session.parsed, &access, &self.call.cancel);
-        let around = related(hits, word, &self.everywhere, &self.session.workspace, &repository, &access);
+        let owner = query.owners.last().and_then(|owner| self.words.iter().rposition(|word| word == owner));
+        let around = related(hits, (word, owner), &self.everywhere, &self.session.workspace, &repository, &access);
         if !around.used_by.is_empty() {
             let mention =
                 |it: &crate::lookup::Mention| it.within.as_ref().map_or(it.place.clone(), |within| format!("{} in {within}", it.place));

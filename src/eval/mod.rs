@@ -78,7 +78,7 @@ pub struct Outcome {
     pub shown: Vec<bool>,
     /// o200k tokens of the whole text, and of what the tool would print: header, lines and gaps.
     pub tokens: [usize; 2],
-    /// Definitions of at most [`SHORT_DEFINITION`] lines that hold a line that answers: how many of them are shown whole, how many in pieces, how
+    /// Definitions of at most 40 lines that hold a line that answers: how many of them are shown whole, how many in pieces, how
     /// many there are.
     pub definitions: [usize; 3],
     /// Gaps of one or two lines, and all gaps.

@@ -76,7 +76,7 @@ fn used_by(
             places.push(((!has_owner(found), is_aside(&found.path), looks, found.path != own, &found.path, place.line), found));
         }
     }
-    places.sort_by(|(a, _), (b, _)| a.cmp(b));
+    places.sort_by_key(|(rank, _)| *rank);
     let mut sources: HashMap<&str, Option<Source>> = HashMap::new();
     let mut said: HashSet<(String, Option<String>)> = HashSet::new();
     let (mut mentions, mut told) = (Vec::new(), 0);

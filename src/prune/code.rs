@@ -175,6 +175,7 @@ impl<'a> Code<'a> {
         let mut pointers: Vec<Pointer> = chosen.iter().map(pointer).collect();
         let outside = |value: &&Pointer| is_inside(&value.lines) && !headers.iter().any(|header| header.whole.contains(&value.lines.start));
         pointers.extend(values.iter().filter(outside).cloned());
+        let most = if pointers.len() == most + 1 { most + 1 } else { most }; // its name is as short as the word that there is one more
         let more = pointers.len().saturating_sub(most);
         pointers.truncate(most);
         pointers.sort_by_key(|pointer| pointer.lines.start);
@@ -396,7 +397,7 @@ mod tests {
             "{all:?}"
         );
         let kept: Vec<bool> = (0..lines.len()).map(|line| matches!(line, 2 | 5 | 15 | 16)).collect();
-        assert_eq!(named(kept, true), ["case_0", "case_1", "1 more", "case_4", "case_5", "74 more"]);
+        assert_eq!(named(kept, true), ["case_0", "case_1", "case_2", "case_4", "case_5", "74 more"]);
     }
 
     #[test]

@@ -355,9 +355,8 @@ fn choose(
         select::fill_cheap_gaps(&mut kept, lines);
         let kept = select::first_that_fit(kept, |kept| within(kept, &[], header));
         let mut pointers = material.contents(&kept, false);
-        while !pointers.is_empty() && !(material.cost(&kept, &pointers) <= material.room(limits.most) && within(&kept, &pointers, header)) {
-            pointers.pop();
-        }
+        let fits = |pointers: &[Pointer]| material.cost(&kept, pointers) <= material.room(limits.most) && within(&kept, pointers, header);
+        while !fits(&pointers) && pointers.pop().is_some() {}
         let note = [scores.note, material.elsewhere(question)].into_iter().flatten().reduce(|a, b| format!("{a} {b}"));
         let view = View { kept, pointers, doubtful: false, note };
         return Ok(if worth(&view.kept) { Decision::Unanswered(view) } else { Decision::Whole });

@@ -247,7 +247,7 @@ pub fn said<'tree>(language: Language, node: Node<'tree>, above: &[Node<'tree>])
     }
     let mut comments = above.iter().filter(|node| is_comment(**node));
     let last = *comments.next()?;
-    Some((comments.last().copied().unwrap_or(last), last))
+    Some((comments.next_back().copied().unwrap_or(last), last))
 }
 
 fn is_comment(node: Node<'_>) -> bool {

@@ -82,8 +82,8 @@ impl Hit {
 }
 
 /// The definitions of a name, best first: what is code of its own before tests, examples and documents; functions and types before values; of a bare
-/// name what is nobody's before members. `files` are those with the name on a line; of one file alone all is read.
-pub fn definitions(query: &Query, word: usize, files: &[&Found], workspace: &Workspace, access: &Access<'_>) -> Vec<Hit> {
+/// name what is nobody's before members. `files` are those with the name on a line. Tells, too, how many that look as if they define it were not read.
+pub fn definitions(query: &Query, word: usize, files: &[&Found], workspace: &Workspace, access: &Access<'_>) -> (Vec<Hit>, usize) {
     let looks = |found: &Found| found.places.iter().filter(|place| place.word == word).map(|place| place.looks).min();
     let with_word: Vec<(&Found, Looks)> = files.iter().filter_map(|found| Some((*found, looks(found)?))).collect();
     let (mut defined, mut others): (Vec<_>, Vec<_>) = with_word.into_iter().partition(|(_, looks)| *looks == Looks::Defined);
@@ -94,6 +94,7 @@ pub fn definitions(query: &Query, word: usize, files: &[&Found], workspace: &Wor
         let sources: Vec<Arc<Source>> = files.par_iter().filter_map(read).collect();
         sources.iter().flat_map(|source| in_source(query, source)).collect::<Vec<Hit>>()
     };
+    let unread = defined.len().saturating_sub(MOST_FILES);
     let mut hits = hits_in(&mut defined);
     if hits.is_empty() {
         hits = hits_in(&mut others); // what looks like something else all the same
@@ -105,7 +106,7 @@ pub fn definitions(query: &Query, word: usize, files: &[&Found], workspace: &Wor
         let path = hit.source.file.path();
         (is_aside(&path), hit.kind() == Kind::Value, is_bare_member, is_unnamed(hit), !has_body(hit), path.len(), path, hit.lines().start)
     });
-    hits
+    (hits, unread)
 }
 
 /// The definitions of a name in one file.

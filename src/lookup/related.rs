@@ -63,10 +63,10 @@ fn used_by(
         let in_file = hits.iter().filter(|hit| hit.source.file.path() == path);
         in_file.into_iter().any(|hit| {
             let it = &hit.source.syntax.definitions[hit.at];
-            it.header.contains(&line) || std::ptr::eq(hit, best) && it.lines.contains(&line)
+            (it.from..it.header.end).contains(&line) || std::ptr::eq(hit, best) && it.lines.contains(&line)
         })
     };
-    let own = best.source.file.path();
+    let (own, name) = (best.source.file.path(), best.name.rsplit('.').next().unwrap_or_default().to_owned());
     // Of a member, those come first that stand in files with its owner's name; where there are many others, these are of something else.
     let has_owner = |found: &Found| owner.is_none_or(|owner| found.places.iter().any(|place| place.word == owner));
     let mut places = Vec::new();
@@ -87,6 +87,9 @@ fn used_by(
         }
         told += 1;
         let source = sources.entry(path.as_str()).or_insert_with(|| Source::read(workspace, &found.file, access));
+        if source.as_ref().is_some_and(|source| defines(source, *line, &name)) {
+            continue; // something else of the name
+        }
         let within = source.as_ref().and_then(|source| around(source, *line));
         let shown = workspace.show(&found.file);
         // Of one definition the first place is enough.
@@ -95,6 +98,13 @@ fn used_by(
         }
     }
     (mentions, places.len() - told)
+}
+
+/// Whether a line gives something this name.
+fn defines(source: &Source, line: usize, name: &str) -> bool {
+    let lines = source.lines();
+    let is_at = |place: &(usize, std::ops::Range<usize>)| place.0 == line && lines[line].get(place.1.clone()) == Some(name);
+    source.syntax.definitions.iter().any(|it| it.kind != Kind::Value && it.name.as_ref().is_some_and(is_at))
 }
 
 /// What a function calls, as far as it is told where that is defined: in its own file, or in one that this imports.

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
 use crate::syntax::Language;
+use crate::workspace::text::{SAMPLE, decode};
 use crate::workspace::{Location, Workspace};
 
 /// Larger files are made by programs, in bytes.
@@ -60,6 +61,8 @@ pub struct Everywhere {
     pub files: Vec<Found>,
     /// Files that were looked at.
     pub searched: usize,
+    /// Files that are too large to have been written by hand, and were not.
+    pub large: usize,
 }
 
 /// Looks for words in all source files beneath some places; ignore files are respected as in searches. `within`: also in other words than alone, and
@@ -77,20 +80,27 @@ pub fn search(
 ) -> Result<Everywhere> {
     let finder = AhoCorasick::builder().ascii_case_insensitive(within).build(words);
     let finder = finder.map_err(|error| Error::bad_argument(format!("These names cannot be looked for: {error}.")))?;
-    let (found, searched) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
+    let (found, searched, large) = (Mutex::new(Vec::new()), AtomicUsize::new(0), AtomicUsize::new(0));
     let visit = |file: Location| {
         let path = file.path();
         if Language::of(&path).is_none() {
+            return;
+        }
+        let Ok(open) = workspace.open_location(&file) else { return };
+        if open.bytes > LARGEST_SOURCE {
+            large.fetch_add(1, Ordering::Relaxed);
             return;
         }
         let count = searched.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(progress) = progress {
             progress(count);
         }
-        let Ok(open) = workspace.open_location(&file) else { return };
         let mut bytes = Vec::with_capacity(open.bytes.min(LARGEST_SOURCE) as usize + 1);
-        if open.bytes > LARGEST_SOURCE || open.file.take(LARGEST_SOURCE).read_to_end(&mut bytes).is_err() {
+        if open.file.take(LARGEST_SOURCE).read_to_end(&mut bytes).is_err() {
             return;
+        }
+        if bytes[..bytes.len().min(SAMPLE)].contains(&0) {
+            bytes = decode(bytes).map_or_else(|_| Vec::new(), |text| text.as_str().as_bytes().to_vec()); // UTF-16
         }
         let places = places(&finder, &bytes, within);
         if !places.is_empty() {
@@ -109,7 +119,7 @@ pub fn search(
     let mut files: Vec<Found> = found.into_inner().expect("no visitor panics");
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files.dedup_by(|a, b| a.path == b.path && a.file.same_root(&b.file));
-    Ok(Everywhere { files, searched: searched.into_inner() })
+    Ok(Everywhere { files, searched: searched.into_inner(), large: large.into_inner() })
 }
 
 /// The places in a text.

@@ -486,7 +486,8 @@ impl<'a> Page<'a> {
 fn label(lines: &[FoundLine], begins: bool) -> Option<&Within> {
     let mut run = lines.iter().zip(lines[0].number..).take_while(|(line, number)| line.number == *number).map(|(line, _)| line);
     let first = if begins { run.find(|line| line.is_match) } else { run.next().filter(|line| line.is_match) };
-    first?.within.as_deref()
+    // Above context of something else it would say what is not so.
+    first?.within.as_deref().filter(|own| own.lines.contains(&(lines[0].number - 1)))
 }
 
 /// `7 matches in 3 files: a.rs (4), src/ (3)`, with names of at most so many characters.

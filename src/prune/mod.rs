@@ -409,7 +409,7 @@ fn choose(
 /// The rare words of the question that stand on left out lines and on no line that is shown, each with the first of these.
 fn words_left_out(question: &FocusQuestion, kept: &[bool], lines: &[&str]) -> Vec<Pointer> {
     let left_out = question.rare_words(lines).into_iter().filter(|(_, on)| !on.iter().any(|line| kept[*line]));
-    let pointer = |(word, on): (&str, Vec<usize>)| Pointer { lines: on[0]..on[0] + 1, name: word.to_owned(), with_lines: true };
+    let pointer = |(word, on): (&str, Vec<usize>)| Pointer { lines: on[0]..on[0] + 1, name: format!("\"{word}\""), with_lines: true };
     left_out.map(pointer).take(MOST_WORDS).collect()
 }
 

@@ -122,7 +122,9 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
             _ if !literal && request.pattern.contains("(?s") => "a match is within one line",
             _ => "hidden and ignored files only where path names them",
         };
-        let text = format!("No match for {pattern} in {place} ({} searched{unshown}; {hint}).\n", counted(collected.searched, "file"));
+        let remarks: String = collected.remarks.iter().map(|remark| format!(" {remark}")).collect();
+        let searched = counted(collected.searched, "file");
+        let text = format!("No match for {pattern} in {place} ({searched} searched{unshown}; {hint}).{remarks}\n");
         return Ok(Output { found: false, ..Output::new(text) });
     }
     if files_only {

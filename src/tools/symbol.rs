@@ -46,7 +46,13 @@ pub fn run(session: &Session, request: &Request<'_>, call: &Call<'_>) -> Result<
     if request.symbols.len() > MOST_NAMES {
         return Err(Error::bad_argument(format!("{} names are more than {MOST_NAMES}; ask for fewer at once.", request.symbols.len())));
     }
-    let queries: Vec<Query> = request.symbols.iter().map(|symbol| Query::new(symbol)).collect::<Result<_>>()?;
+    let mut queries: Vec<Query> = Vec::new();
+    for query in request.symbols.iter().map(|symbol| Query::new(symbol)) {
+        let query = query?;
+        if !queries.contains(&query) {
+            queries.push(query);
+        }
+    }
     let mut starts = Vec::new();
     for path in request.paths {
         starts.extend(session.workspace.locate(Some(path))?);
@@ -63,12 +69,12 @@ pub fn run(session: &Session, request: &Request<'_>, call: &Call<'_>) -> Result<
     let lookup = Lookup { session, request, call, starts, words, everywhere, in_named };
     let (mut sections, mut missing) = (Vec::new(), Vec::new());
     for (word, query) in queries.iter().enumerate() {
-        let hits = definitions(query, word, &lookup.files(word, query), &session.workspace, &access);
+        let (hits, unread) = definitions(query, word, &lookup.files(word, query), &session.workspace, &access);
         if hits.is_empty() {
             missing.push(lookup.missing(query, word)?);
             continue;
         }
-        lookup.add(&hits, word, query, &mut sections)?;
+        lookup.add(&hits, unread, word, query, &mut sections)?;
     }
     if call.cancel.is_cancelled() {
         return Err(Error::Cancelled);
@@ -137,15 +143,17 @@ impl Lookup<'_> {
             (true, false) => format!("{also}near: {}", found.join(", ")),
             (true, true) => "grep finds where the text stands".to_owned(),
         };
-        Ok(format!(
-            "No definition of {} in {place} ({} searched; {hint}).",
-            quote(&query.asked),
-            counted(self.everywhere.searched, "source file")
-        ))
+        let large = self.everywhere.large + self.in_named.large;
+        let large = if large > 0 { format!("{} too large to look into; ", counted(large, "file")) } else { String::new() };
+        let searched = match self.request.paths {
+            [] => format!("{} searched; ", counted(self.everywhere.searched, "source file")),
+            _ => String::new(),
+        };
+        Ok(format!("No definition of {} in {place} ({searched}{large}{hint}).", quote(&query.asked)))
     }
 
     /// Adds what is shown of the definitions of a name, the best of which is first.
-    fn add(&self, hits: &[Hit], word: usize, query: &Query, sections: &mut Vec<Section>) -> Result<()> {
+    fn add(&self, hits: &[Hit], unread: usize, word: usize, query: &Query, sections: &mut Vec<Section>) -> Result<()> {
         let best = &hits[0];
         let is_shown = |hit: &&Hit| {
             let same = Arc::ptr_eq(&hit.source, &best.source);
@@ -163,6 +171,9 @@ impl Lookup<'_> {
             let more = others.len().saturating_sub(NAMED);
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };
             sections[last].notes.push(format!("also: {}{more}", others[..others.len().min(NAMED)].join(", ")));
+        }
+        if unread > 0 {
+            sections[last].notes.push(format!("{} more may define it; name a path to look there", counted(unread, "file")));
         }
         let access = self.session.syntax.access(&self.call.cancel);
         let repository = Repository::new(&self.session.workspace, &best.source.file, &self.session.parsed, &access, &self.call.cancel);

@@ -144,9 +144,15 @@ impl<'a> Code<'a> {
 
     /// Whether definitions have less than a third of the lines, as in scripts: then their headers alone are no outline.
     fn is_mostly_outside(&self, headers: &[Header]) -> bool {
+        let defined = self.are_defined(headers);
+        3 * defined.iter().filter(|defined| **defined).count() < defined.len()
+    }
+
+    /// Which lines are those of definitions.
+    fn are_defined(&self, headers: &[Header]) -> Vec<bool> {
         let mut defined = vec![false; self.lines().len()];
         headers.iter().for_each(|header| defined[header.whole.clone()].fill(true));
-        3 * defined.iter().filter(|defined| **defined).count() < defined.len()
+        defined
     }
 
     /// What is in a gap, by name: of what lies in it on the outermost levels, as many as may be named, tests after all others.
@@ -173,8 +179,7 @@ impl<'a> Code<'a> {
         chosen.sort_by_key(|(i, depth)| (tests[*i], *depth, *i));
         let pointer = |(i, _): &(usize, usize)| Pointer { lines: headers[*i].whole.clone(), name: headers[*i].name.clone(), with_lines };
         let mut pointers: Vec<Pointer> = chosen.iter().map(pointer).collect();
-        let outside = |value: &&Pointer| is_inside(&value.lines) && !headers.iter().any(|header| header.whole.contains(&value.lines.start));
-        pointers.extend(values.iter().filter(outside).cloned());
+        pointers.extend(values.iter().filter(|value| is_inside(&value.lines)).cloned());
         let most = if pointers.len() == most + 1 { most + 1 } else { most }; // its name is as short as the word that there is one more
         let more = pointers.len().saturating_sub(most);
         pointers.truncate(most);
@@ -185,12 +190,13 @@ impl<'a> Code<'a> {
         pointers
     }
 
-    /// The values of the file that have any of the lines.
-    fn values(&self, syntax: &Syntax) -> Vec<Pointer> {
+    /// The values that have any of the lines and are in no definition.
+    fn values(&self, syntax: &Syntax, headers: &[Header]) -> Vec<Pointer> {
+        let defined = self.are_defined(headers);
         let names = Names::new(&syntax.definitions, self.text);
         let value = |(i, it): (usize, &crate::syntax::Definition)| {
             let lines = self.own(&it.lines);
-            let is_one = it.kind == Kind::Value && !lines.is_empty() && !names.own(i).is_empty();
+            let is_one = it.kind == Kind::Value && !lines.is_empty() && !defined[lines.start] && !names.own(i).is_empty();
             is_one.then(|| Pointer { lines, name: names.own(i).to_owned(), with_lines: false })
         };
         syntax.definitions.iter().enumerate().filter_map(value).collect()
@@ -337,21 +343,21 @@ impl Material for Code<'_> {
 
     fn contents(&self, kept: &[bool], answered: bool) -> Vec<Pointer> {
         let Structure::Syntax(syntax) = self.structure() else { return Vec::new() };
-        let (headers, values) = (self.own_headers(syntax), self.values(syntax));
+        let headers = self.own_headers(syntax);
+        let values = self.values(syntax, &headers);
         let tests = self.are_tests(&headers);
         let most = if answered { (NAMED, false) } else { (LONGEST_OUTLINE, true) };
         let of_gap = |gap: Range<usize>| {
+            let inside = self.inside(&gap, &headers, &tests, &values, most);
+            if !inside.is_empty() {
+                return inside;
+            }
             let around =
                 headers.iter().rfind(|header| header.rows.end <= gap.start && gap.end <= header.whole.end && !header.name.is_empty());
-            match around {
-                Some(around) if self.inside(&gap, &headers, &tests, &values, most).is_empty() => {
-                    // Right below the header it is clear what a gap is of.
-                    let is_clear = gap.start == around.rows.end && !kept[gap.end..around.whole.end.max(gap.end + 1) - 1].contains(&true);
-                    let name = format!("of {}", around.name);
-                    if is_clear { Vec::new() } else { vec![Pointer { lines: gap, name, with_lines: false }] }
-                }
-                _ => self.inside(&gap, &headers, &tests, &values, most),
-            }
+            // Right below the header it is clear what a gap is of.
+            let is_clear = |of: &Header| gap.start == of.rows.end && !kept[gap.end..of.whole.end.max(gap.end + 1) - 1].contains(&true);
+            let of = |of: &Header| Pointer { lines: gap.clone(), name: format!("of {}", of.name), with_lines: false };
+            around.filter(|of| !is_clear(of)).map(of).into_iter().collect()
         };
         gaps(kept).into_iter().flat_map(of_gap).collect()
     }

@@ -138,8 +138,7 @@ fn parts(
         session.remember(&name, false);
         sections.push(section);
     }
-    let read_back = if session.options.shell { "--lines" } else { "lines" };
-    let (text, parts) = render(&sections, Style { numbered, most: session.options.limits.most, read_back });
+    let (text, parts) = render(&sections, Style::of(session, numbered));
     Ok(Output { account: Some(Account { parts, ..Account::default() }), ..Output::new(text) })
 }
 

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::Part;
+use super::{Part, Session};
 use crate::prune::Pointer;
 use crate::prune::render::{self, LONGEST_LINE, cut_line, marker, numbers};
 use crate::prune::{Piece, pieces};
@@ -52,6 +52,14 @@ pub struct Style {
     pub most: usize,
     /// How lines that are left out are read: `lines` or `--lines`.
     pub read_back: &'static str,
+}
+
+impl Style {
+    /// As the readers of a session are shown results.
+    pub fn of(session: &Session, numbered: bool) -> Self {
+        let read_back = if session.options.shell { "--lines" } else { "lines" };
+        Self { numbered, most: session.options.limits.most, read_back }
+    }
 }
 
 /// The sections one after the other, as many lines of them as fit, and which lines are shown.

@@ -83,9 +83,8 @@ pub fn run(session: &Session, request: &Request<'_>, call: &Call<'_>) -> Result<
     if sections.is_empty() {
         return Ok(Output { found: false, ..Output::new(missing) });
     }
-    let read_back = if session.options.shell { "--lines" } else { "lines" };
-    let most = session.options.limits.most.saturating_sub(missing.chars().count());
-    let (text, parts) = render(&sections, Style { numbered: request.numbered, most, read_back });
+    let style = Style::of(session, request.numbered);
+    let (text, parts) = render(&sections, Style { most: style.most.saturating_sub(missing.chars().count()), ..style });
     sections.iter().for_each(|section| session.remember(&section.path, false));
     Ok(Output { account: Some(Account { parts, ..Account::default() }), ..Output::new(missing + &text) })
 }
@@ -120,29 +119,18 @@ impl Lookup<'_> {
 
     /// Says that a name is not there, and which are near.
     fn missing(&self, query: &Query, word: usize) -> Result<String> {
-        let workspace = &self.session.workspace;
-        let access = self.session.syntax.access(&self.call.cancel);
-        let everything = workspace.locate(None)?;
-        let mut found = near(query, workspace, if self.starts.is_empty() { &everything } else { &self.starts }, &access)?;
         let place = match self.request.paths {
-            [] => workspace.describe(),
+            [] => self.session.workspace.describe(),
             paths => paths.iter().map(|path| quote(path)).collect::<Vec<_>>().join(", "),
         };
-        let mut also = "";
-        if found.is_empty() && !self.starts.is_empty() {
-            (found, also) = (near(query, workspace, &everything, &access)?, "elsewhere ");
-        }
         // Definitions inside of functions have no name of their own.
         let lines = |found: &Found| {
             let defined = found.places.iter().filter(|place| place.word == word && place.looks == Looks::Defined);
-            defined.map(|place| format!("{}:{}", workspace.show(&found.file), place.line + 1)).collect::<Vec<_>>()
+            defined.map(|place| format!("{}:{}", self.session.workspace.show(&found.file), place.line + 1)).collect::<Vec<_>>()
         };
         let inside: Vec<String> = self.files(word, query).into_iter().flat_map(lines).take(NEAR).collect();
-        let hint = match (inside.is_empty(), found.is_empty()) {
-            (false, _) => format!("a line may define it inside of something: {}", inside.join(", ")),
-            (true, false) => format!("{also}near: {}", found.join(", ")),
-            (true, true) => "grep finds where the text stands".to_owned(),
-        };
+        let hint =
+            if inside.is_empty() { self.near(query)? } else { format!("a line may define it inside of something: {}", inside.join(", ")) };
         let large = self.everywhere.large + self.in_named.large;
         let large = if large > 0 { format!("{} too large to look into; ", counted(large, "file")) } else { String::new() };
         let searched = match self.request.paths {
@@ -150,6 +138,22 @@ impl Lookup<'_> {
             _ => String::new(),
         };
         Ok(format!("No definition of {} in {place} ({searched}{large}{hint}).", quote(&query.asked)))
+    }
+
+    /// Names near one that is not there, or what else to do.
+    fn near(&self, query: &Query) -> Result<String> {
+        let workspace = &self.session.workspace;
+        let access = self.session.syntax.access(&self.call.cancel);
+        let everything = workspace.locate(None)?;
+        let found = near(query, workspace, if self.starts.is_empty() { &everything } else { &self.starts }, &access)?;
+        if !found.is_empty() {
+            return Ok(format!("near: {}", found.join(", ")));
+        }
+        let elsewhere = if self.starts.is_empty() { Vec::new() } else { near(query, workspace, &everything, &access)? };
+        Ok(match elsewhere.is_empty() {
+            true => "grep finds where the text stands".to_owned(),
+            false => format!("elsewhere near: {}", elsewhere.join(", ")),
+        })
     }
 
     /// Adds what is shown of the definitions of a name, the best of which is first.

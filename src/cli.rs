@@ -20,7 +20,7 @@ use codeskim::hub;
 use codeskim::ledger::Ledger;
 use codeskim::prune_protocol::Pruner;
 use codeskim::tokens::cl100k;
-use codeskim::tools::{Call, Output, Session, grep, head, prune, read_file, repo_map};
+use codeskim::tools::{Call, Output, Session, grep, head, prune, read_file, repo_map, search};
 
 pub use self::arguments::parse;
 use self::arguments::{Cli, Command, ControlName, Hook, ModelCommand};
@@ -43,6 +43,7 @@ impl Command {
             Self::Read { .. } => "read",
             Self::Head { .. } => "head",
             Self::Grep { .. } => "grep",
+            Self::Search { explain: false, .. } => "search",
             Self::Prune { .. } => "prune",
             Self::Map { report: None, .. } => "map",
             _ => return None,
@@ -51,7 +52,7 @@ impl Command {
 
     /// Whether it will most likely ask for the syntax of a text.
     fn needs_syntax(&self) -> bool {
-        matches!(self, Self::Map { .. })
+        matches!(self, Self::Map { .. } | Self::Search { .. })
             || matches!(self, Self::Read { symbol, .. } if !symbol.is_empty())
             || self.question().is_some() && !matches!(self, Self::Grep { .. })
     }
@@ -61,7 +62,7 @@ impl Command {
             Self::Read { focus, .. } | Self::Head { focus, .. } | Self::Grep { focus, .. } | Self::Map { focus, .. } => {
                 focus.focus.as_ref()
             }
-            Self::Prune { focus, .. } => Some(focus),
+            Self::Prune { focus, .. } | Self::Search { question: focus, .. } => Some(focus),
             _ => None,
         }
     }
@@ -222,6 +223,18 @@ fn call(command: Command, session: &Session) -> Result<Output> {
             let unread = everywhere && something_is_piped();
             let aside = output.aside.into_iter().chain(unread.then(|| UNREAD.to_owned())).reduce(|a, b| format!("{a}\n{b}"));
             Ok(Output { aside, ..output })
+        }
+        Command::Search { question, paths, json, explain } => {
+            let mut paths = paths.into_iter();
+            let request = search::Request { question, path: paths.next(), max_tokens: None, more_paths: paths.collect() };
+            let run = if json {
+                search::run_json
+            } else if explain {
+                search::explain
+            } else {
+                search::run
+            };
+            run(session, &request, &call)
         }
         Command::Prune { focus, name } => prune::run(session, prune::Request { name, input: io::stdin().lock(), focus }, &call),
         Command::Map { files, json, task, prefix, max_tokens, control, seed, match_tokens_of, focus, report: _ } => {

@@ -30,6 +30,7 @@ pub mod lookup;
 pub mod prune;
 pub mod prune_protocol;
 pub mod repomap;
+pub mod search;
 pub mod server;
 pub mod setup;
 pub mod skim;

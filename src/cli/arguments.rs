@@ -147,6 +147,23 @@ pub enum Command {
         #[command(flatten)]
         focus: Focus,
     },
+    /// Ask all files a question: the definitions that answer it, best first; exits with 1 if nothing seems to
+    ///
+    /// --budget is how many tokens the result may have, 2000 if left out.
+    Search {
+        /// A complete question, then words that its code may use: "Where is the retry delay capped? (backoff, max)"
+        #[arg(allow_hyphen_values = true)]
+        question: String,
+        /// Files or directories, inside a root
+        paths: Vec<String>,
+        /// Print {"results": [{"path", "lines": [[first, last], …], "definition", "whole": [first, last], "score"}, …]}, best first; lines are those that
+        /// are shown
+        #[arg(long)]
+        json: bool,
+        /// Print what speaks for each definition, as JSON
+        #[arg(long, hide = true, conflicts_with = "json")]
+        explain: bool,
+    },
     /// Show the lines of standard input that answer a question
     Prune {
         /// A complete question, then words that may be in the lines that answer it: "Why did the build stop? (error, failed, undefined)"

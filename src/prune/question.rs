@@ -51,7 +51,7 @@ impl FocusQuestion {
     }
 
     /// All of it but the words in brackets at its end, which are only guessed.
-    fn without_guesses(&self) -> &str {
+    pub fn spelt(&self) -> &str {
         let guessed = guesses(self.0.as_bytes()).len();
         &self.0[..self.0.len() - guessed - usize::from(guessed > 0)]
     }
@@ -61,7 +61,7 @@ impl FocusQuestion {
         let begins_sentence = |before: &str| before.trim_end().is_empty() || before.trim_end().ends_with(['.', '?', '!', ':']);
         let is_capitalised =
             |word: &&str| word.starts_with(|c: char| c.is_ascii_uppercase()) && word.contains(|c: char| c.is_ascii_lowercase());
-        let asked = self.without_guesses();
+        let asked = self.spelt();
         let words = asked.split(|c| !is_name_part(c)).filter(is_capitalised);
         words.filter(|word| !begins_sentence(&asked[..word.as_ptr() as usize - asked.as_ptr() as usize])).collect()
     }
@@ -97,7 +97,7 @@ impl FocusQuestion {
 
     /// Those of its names that stand on none of these lines, in capitals or not.
     pub fn absent_from(&self, lines: &[&str]) -> Vec<&str> {
-        let mut names = names_in(self.without_guesses());
+        let mut names = names_in(self.spelt());
         names.dedup();
         if names.is_empty() {
             return names; // before all lines are gone through
@@ -140,7 +140,7 @@ impl FocusQuestion {
     /// The lines on which a rare one of the names that it spells out stands. Not those of a guessed one: to show them, too, cost more than it
     /// brought (`training/LOG.md`).
     pub(super) fn mentioned_on(&self, lines: &[&str]) -> Vec<usize> {
-        let spelt = self.without_guesses();
+        let spelt = self.spelt();
         let mut words = names_in(spelt);
         words.extend(self.identifying().into_iter().filter(|word| word.as_ptr() < spelt.as_bytes().as_ptr_range().end));
         words.into_iter().flat_map(|word| few_with(word, lines)).collect()

@@ -6,7 +6,9 @@ pub mod head;
 pub mod prune;
 pub mod read_file;
 pub mod repo_map;
+pub mod search;
 mod sections;
+mod selection;
 mod symbol;
 
 use std::collections::BTreeMap;
@@ -20,6 +22,7 @@ use crate::prune::code::Code;
 use crate::prune::render::{self, Page, ReadBack};
 use crate::prune::{Decision, FocusQuestion, Limits, Pointer, decide};
 use crate::repomap::repository::Memory;
+use crate::search::index::Index;
 use crate::skim::Skimmer;
 use crate::skim::embedded::Embedded;
 use crate::syntax::Reader;
@@ -43,6 +46,8 @@ pub struct Session {
     read: Mutex<BTreeMap<String, bool>>,
     /// What was parsed for maps.
     parsed: Memory,
+    /// The files by their words.
+    index: Index,
 }
 
 /// Limits and wording.
@@ -179,6 +184,7 @@ impl Session {
             options,
             read: Mutex::default(),
             parsed: Memory::default(),
+            index: Index::default(),
         })
     }
 

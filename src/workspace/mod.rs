@@ -9,6 +9,7 @@ pub mod walk;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
 use cap_fs_ext::OpenOptionsSyncExt;
 use cap_std::ambient_authority;
@@ -41,7 +42,7 @@ pub struct Root {
 }
 
 /// A place inside a root.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
     /// Index of the root.
     root: usize,
@@ -148,6 +149,12 @@ impl Workspace {
             return Err(Error::NotRegular(quote(&shown)));
         }
         Ok(OpenFile { bytes: metadata.len(), file: file.into_std(), shown })
+    }
+
+    /// The size of a regular file and when it was changed; none where there is none.
+    pub fn stamp(&self, location: &Location) -> Option<(u64, SystemTime)> {
+        let metadata = self.roots[location.root].through_links(&location.relative, |dir, path| dir.metadata(path)).ok()?;
+        Some((metadata.len(), metadata.modified().ok()?.into_std())).filter(|_| metadata.is_file())
     }
 
     /// The one file among places of a path, if there is any.

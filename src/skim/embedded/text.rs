@@ -34,6 +34,8 @@ const COMMENT: [&[u8]; 7] = [b"#", b"//", b"/*", b"*", b"\"\"\"", b"'''", b"--"]
 
 /// Ids of subtokens: 0 is padding, then the words by frequency, then the hash buckets.
 pub struct Vocabulary {
+    /// The words, most frequent first.
+    words: Vec<&'static str>,
     ids: HashMap<&'static [u8], u32>,
     stop: Vec<u32>,
     /// For each word, the id of the most frequent word that it is a form of; none where each form is a word of its own.
@@ -46,8 +48,8 @@ impl Vocabulary {
         let rows = words.lines().map(|line| line.split_once(' ').unwrap_or((line, line)));
         let ids: HashMap<_, _> = rows.clone().zip(1..).map(|((word, _), id)| (word.as_bytes(), id)).collect();
         let stop = STOP.split_whitespace().filter_map(|word| ids.get(word.as_bytes()).copied()).collect();
-        let stems = rows.map(|(_, stem)| ids[stem.as_bytes()]).collect();
-        Self { ids, stop, stems }
+        let stems = rows.clone().map(|(_, stem)| ids[stem.as_bytes()]).collect();
+        Self { words: rows.map(|(word, _)| word).collect(), ids, stop, stems }
     }
 
     /// The same words, each form of one being a word of its own.
@@ -64,6 +66,15 @@ impl Vocabulary {
         self.ids.get(token).copied().unwrap_or_else(|| (1 + self.ids.len() + fnv1a(token) as usize % BUCKETS) as u32)
     }
 
+    /// The most frequent word that a word in lower case is a form of; itself where that is not known.
+    pub fn base<'a>(&self, word: &'a str) -> &'a str
+    where
+        'static: 'a,
+    {
+        let stem = self.ids.get(word.as_bytes()).map(|id| self.stem(*id)).and_then(|id| self.words.get(id as usize - 1));
+        stem.copied().unwrap_or(word)
+    }
+
     /// What forms of one word have in common.
     fn stem(&self, id: u32) -> u32 {
         (id as usize).checked_sub(1).and_then(|word| self.stems.get(word)).copied().unwrap_or(id)
@@ -73,7 +84,7 @@ impl Vocabulary {
     /// left out, and if that is not enough the middle: words in brackets stand at the end.
     fn question_ids(&self, question: &str) -> Vec<u32> {
         let is_one_of = |words: &str, token: &[u8]| words.split(' ').any(|word| token.eq_ignore_ascii_case(word.as_bytes()));
-        let (mut rest, mut subtokens) = (question.as_bytes(), Subtokens { rest: question.as_bytes() });
+        let (mut rest, mut subtokens) = (question.as_bytes(), Subtokens::of(question.as_bytes()));
         for words in [OPENERS, AUXILIARIES] {
             if !subtokens.next().is_some_and(|token| is_one_of(words, token)) {
                 break;
@@ -103,7 +114,7 @@ impl Vocabulary {
     /// Ids of the first `most` subtokens.
     fn ids(&self, line: &[u8], most: usize) -> Vec<u32> {
         let mut lower = Vec::new();
-        Subtokens { rest: line }
+        Subtokens::of(line)
             .take(most)
             .map(|token| {
                 lower.clear();
@@ -132,13 +143,21 @@ pub fn is_function_word(word: &str) -> bool {
     STOP.split_whitespace().any(|other| other == word)
 }
 
-fn fnv1a(token: &[u8]) -> u32 {
+/// The hash of a word.
+pub fn fnv1a(token: &[u8]) -> u32 {
     token.iter().fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 /// Splits identifiers at case changes, digits and punctuation; punctuation is dropped.
-struct Subtokens<'a> {
+pub struct Subtokens<'a> {
     rest: &'a [u8],
+}
+
+impl<'a> Subtokens<'a> {
+    /// Those of a text.
+    pub fn of(text: &'a [u8]) -> Self {
+        Self { rest: text }
+    }
 }
 
 impl<'a> Iterator for Subtokens<'a> {
@@ -340,7 +359,7 @@ mod tests {
     #[test]
     fn identifiers_come_apart_at_case_digits_and_punctuation() {
         let split = |text: &'static str| {
-            Subtokens { rest: text.as_bytes() }.map(|t| String::from_utf8_lossy(t).into_owned()).collect::<Vec<_>>().join(" ")
+            Subtokens::of(text.as_bytes()).map(|t| String::from_utf8_lossy(t).into_owned()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(split("HTTPServer.get_item2(x, naïve) -> IO"), "HTTP Server get item 2 x na ï ve IO");
         assert_eq!(split("ABC aB Z9"), "ABC a B Z 9");

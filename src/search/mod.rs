@@ -1,0 +1,111 @@
+//! Questions to all files: which definitions answer them, best first.
+//!
+//! First all files by their words ([`index`], [`lexical`]), then the likeliest by their grammars ([`units`]) and by the skimmer, then one ranking of
+//! all that speaks for each definition ([`ranking`]).
+
+mod document;
+mod evidence;
+pub mod index;
+pub mod lexical;
+pub mod ranking;
+mod skimmed;
+mod terms;
+pub mod units;
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use self::index::{Files, Index};
+use self::lexical::{Asked, Candidate};
+use self::ranking::{first, second};
+use self::terms::Terms;
+use self::units::{Source, relate};
+use crate::error::{Error, Result};
+use crate::prune::FocusQuestion;
+use crate::skim::Skimmer;
+use crate::syntax::Access;
+use crate::workspace::{Location, Workspace};
+
+/// Files that are read, at most, the likeliest first.
+const MOST_FILES: usize = 40;
+
+/// What a question is asked of.
+pub struct Asking<'a> {
+    /// The roots.
+    pub workspace: &'a Workspace,
+    /// The files that are known.
+    pub index: &'a Index,
+    /// Where to look.
+    pub starts: &'a [Location],
+    /// Reads syntax.
+    pub access: &'a Access<'a>,
+    /// Scores lines.
+    pub skimmer: &'a Arc<dyn Skimmer>,
+    /// Told how many files were looked at.
+    pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
+}
+
+/// What was found.
+pub struct Found {
+    /// The files that were read.
+    pub sources: Vec<Source>,
+    /// Their units, best first.
+    pub ranked: Vec<Ranked>,
+    /// The score of each of the files: comparable within a search.
+    pub of_files: Vec<f32>,
+    /// The scores of the lines that were skimmed, for each of the files.
+    pub scores: Vec<skimmed::Scores>,
+    /// What is to be said of how the lines were scored, if anything.
+    pub remark: Option<String>,
+    /// All files, and which were passed over.
+    pub files: Files,
+}
+
+/// A unit and its score.
+#[derive(Debug, Clone, Copy)]
+pub struct Ranked {
+    /// Which of the files.
+    pub source: usize,
+    /// Which of its units.
+    pub unit: usize,
+    /// How likely it answers; comparable within a search.
+    pub score: f32,
+}
+
+/// Asks all files.
+///
+/// # Errors
+/// A directory that cannot be walked, and a call that was withdrawn.
+pub fn search(question: &FocusQuestion, asking: &Asking<'_>) -> Result<Found> {
+    let cancel = asking.access.cancel();
+    let files = asking.index.files(asking.workspace, asking.starts, cancel, asking.progress)?;
+    let mut asked = Asked::new(question, &mut Terms::default());
+    let mut candidates = asked.score(&files.files);
+    candidates.sort_by(|a, b| first(b).total_cmp(&first(a)).then(a.file.cmp(&b.file)));
+    candidates.truncate(MOST_FILES);
+    let read = |terms: &mut Terms, candidate: Candidate| {
+        if cancel.is_cancelled() {
+            return None;
+        }
+        let indexed = &files.files[candidate.file];
+        Source::read(candidate, indexed, &asked, asking.workspace, asking.access, terms)
+    };
+    let mut sources: Vec<Source> = candidates.into_par_iter().map_init(Terms::default, read).flatten().collect();
+    relate(&mut sources, |source, unit| second(&source.candidate.evidence, &unit.evidence));
+    let (scores, remark) = skimmed::skim(&mut sources, question, asking.skimmer.as_ref(), cancel);
+    if cancel.is_cancelled() {
+        return Err(Error::Cancelled);
+    }
+    let (of_files, of_units) = ranking::scores(&sources);
+    Ok(Found { ranked: rank(&of_units), sources, of_files, scores, remark, files })
+}
+
+/// All units, best first.
+fn rank(of_units: &[Vec<f32>]) -> Vec<Ranked> {
+    let all =
+        of_units.iter().enumerate().flat_map(|(source, scores)| scores.iter().enumerate().map(move |(unit, score)| (source, unit, *score)));
+    let mut ranked: Vec<Ranked> = all.map(|(source, unit, score)| Ranked { source, unit, score }).collect();
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then((a.source, a.unit).cmp(&(b.source, b.unit))));
+    ranked
+}

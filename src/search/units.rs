@@ -1,0 +1,316 @@
+//! The second stage: the likeliest files are read by their grammars, and come apart into units: definitions, and what is between them.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::document::{Line, Where};
+use super::evidence::evidence;
+use super::index::Indexed;
+use super::lexical::{Asked, Candidate};
+use super::terms::{Term, Terms, is_whole, whole};
+use crate::syntax::{Access, Kind, Language, Names, Syntax};
+use crate::workspace::Workspace;
+use crate::workspace::text::{self, Text};
+
+/// Lines of a unit, at most: of longer ones each piece is one.
+const LONGEST: usize = 30;
+/// Shorter values are no units of their own.
+const SHORTEST_VALUE: usize = 4;
+/// What an occurrence in a name counts against one in code.
+const NAME: f32 = 4.0;
+
+/// A file that was read.
+pub struct Source {
+    /// Which of the files it is.
+    pub candidate: Candidate,
+    /// Its path as it is shown.
+    pub shown: String,
+    /// What it is in the index.
+    pub indexed: Indexed,
+    /// Its text.
+    pub text: Text,
+    /// What its grammar tells, if there is one.
+    pub syntax: Option<Arc<Syntax>>,
+    /// Its units.
+    pub units: Vec<Unit>,
+}
+
+/// A definition with comments and decorators right above, without those in it; a piece of a long one; or some lines between definitions.
+#[derive(Debug, Clone, Default)]
+pub struct Unit {
+    /// Its lines.
+    pub lines: Range<usize>,
+    /// Its name, after whose it is; empty between definitions.
+    pub name: String,
+    /// Which of the definitions it is.
+    pub at: Option<usize>,
+    /// What speaks for it.
+    pub evidence: OfUnit,
+}
+
+evidence! {
+    /// What speaks for a unit; shares are of what the question's terms are worth.
+    OfUnit {
+        /// BM25 of its own lines.
+        matches,
+        /// The share that they have at all.
+        has,
+        /// The share that its name has.
+        called,
+        /// How much of its name is in the question.
+        asked,
+        /// The share that is its name.
+        exactly,
+        /// Whether its name has several words, and the question all of them.
+        titled,
+        /// The share that the name of its owner has.
+        owner,
+        /// The share that its signature and what is said of it have.
+        head,
+        /// What the rarest of the terms that it has is worth, against the rarest of all.
+        rarest,
+        /// How much speaks for the best of what calls it, against the best of all.
+        callers,
+        /// How much speaks for the best other unit of its file.
+        beside,
+        /// BM25 of all of the definition that it is a piece of.
+        around,
+        /// Whether it is a piece that is not the first.
+        piece,
+        /// The logarithm of its lines.
+        length,
+        /// Whether it holds others.
+        holder,
+        /// Whether it is a test in a file that is none.
+        test,
+        /// The best score that the skimmer gives any of its own lines.
+        best,
+        /// Their mean, of the best three.
+        top,
+        /// Their mean.
+        mean,
+        /// Log-odds that what was skimmed with it answers.
+        answers,
+        /// Whether it was skimmed.
+        skimmed,
+    }
+}
+
+impl Unit {
+    /// Its name, without whose it is.
+    pub fn own_name(&self) -> &str {
+        self.name.rsplit('.').next().unwrap_or_default()
+    }
+}
+
+impl Source {
+    /// Reads a file; none where it cannot be read, or is no text.
+    pub fn read(
+        candidate: Candidate,
+        indexed: &Indexed,
+        asked: &Asked,
+        workspace: &Workspace,
+        access: &Access<'_>,
+        terms: &mut Terms,
+    ) -> Option<Self> {
+        let open = workspace.open_location(&indexed.file).ok().filter(|open| open.bytes <= super::index::LARGEST)?;
+        let shown = open.shown.clone();
+        let text = text::read(open, None, None, access.cancel()).ok()?.text;
+        let language = Language::of(&indexed.path);
+        let syntax = language.and_then(|language| access.read(language, text.as_str()).ok());
+        let mut source = Self { candidate, shown, indexed: indexed.clone(), text, syntax, units: Vec::new() };
+        source.units = source.all_units(asked, terms);
+        Some(source)
+    }
+
+    /// Its units, with what the words of the question say for them.
+    fn all_units(&self, asked: &Asked, terms: &mut Terms) -> Vec<Unit> {
+        let lines = self.text.lines(0..self.text.len());
+        let mut units = match &self.syntax {
+            Some(syntax) => of_syntax(syntax, &lines),
+            None => self.of_passages(&lines),
+        };
+        let wanted: HashMap<Term, usize> = asked.terms.iter().enumerate().map(|(at, wanted)| (wanted.term, at)).collect();
+        let mut on_lines: Vec<Vec<(usize, f32)>> = Vec::with_capacity(lines.len());
+        let mut lengths = Vec::with_capacity(lines.len());
+        for line in &lines {
+            let (mut found, mut length) = (Vec::new(), 0.0);
+            Line::of(line.as_bytes()).each(line.as_bytes(), terms, |term, place| {
+                length += f32::from(u8::from(place != Where::Name));
+                if let Some(at) = wanted.get(&term).filter(|_| place != Where::Name) {
+                    found.push((*at, 1.0));
+                }
+            });
+            on_lines.push(found);
+            lengths.push(length);
+        }
+        let count = |range: &[Range<usize>]| {
+            let mut counts = vec![0.0; asked.terms.len()];
+            range.iter().flat_map(|range| &on_lines[range.clone()]).flatten().for_each(|(at, count)| counts[*at] += count);
+            (range.iter().flat_map(|range| &lengths[range.clone()]).sum::<f32>(), counts)
+        };
+        let mut of_whole: HashMap<usize, f32> = HashMap::new();
+        let mut pieces: HashMap<usize, Vec<Range<usize>>> = HashMap::new();
+        units
+            .iter()
+            .filter_map(|unit| Some((unit.at?, unit.lines.clone())))
+            .for_each(|(at, lines)| pieces.entry(at).or_default().push(lines));
+        for (at, pieces) in &pieces {
+            let (length, counts) = count(pieces);
+            of_whole.insert(*at, asked.bm25(length, asked.average_passage, |at| counts[at]));
+        }
+        for unit in &mut units {
+            let (owner, own_name) = unit.name.rsplit_once('.').unwrap_or(("", &unit.name));
+            let (called, of_owner) = (words_of(own_name, terms), words_of(owner, terms));
+            let (length, mut counts) = count(std::slice::from_ref(&unit.lines));
+            for (at, wanted) in asked.terms.iter().enumerate() {
+                if called.contains(&wanted.term) {
+                    counts[at] += NAME;
+                }
+            }
+            let header = unit.at.and_then(|at| self.syntax.as_ref().map(|syntax| &syntax.definitions[at])).map_or(0..0, |it| {
+                let end = it.doc.as_ref().map_or(it.header.end, |doc| doc.end.max(it.header.end));
+                it.from..end
+            });
+            let in_head: HashSet<usize> =
+                header.filter(|line| *line < lines.len()).flat_map(|line| &on_lines[line]).map(|(at, _)| *at).collect();
+            let words: Vec<&Term> = called.iter().filter(|term| !is_whole(**term)).collect();
+            let is_asked = |term: &&&Term| asked.terms.iter().any(|wanted| wanted.term == ***term);
+            let kind = unit.at.and_then(|at| self.syntax.as_ref().map(|syntax| syntax.definitions[at].kind));
+            let flag = |is: bool| f32::from(u8::from(is));
+            unit.evidence = OfUnit {
+                matches: asked.bm25(length, asked.average_passage, |at| counts[at]),
+                has: asked.share(|at| counts[at] > 0.0),
+                called: asked.share_of(&called),
+                asked: words.iter().filter(is_asked).count() as f32 / words.len().max(1) as f32,
+                exactly: asked.share_of_name(whole(own_name.as_bytes())),
+                titled: flag(words.len() > 1 && words.iter().all(|term| is_asked(&term))),
+                owner: asked.share_of(&of_owner),
+                rarest: asked.rarest(|at| counts[at] > 0.0),
+                head: asked.share(|at| in_head.contains(&at)),
+                around: unit.at.map_or(0.0, |at| of_whole[&at]),
+                piece: flag(unit.at.is_some_and(|at| pieces[&at][0].start < unit.lines.start)),
+                length: (1.0 + unit.lines.len() as f32).ln(),
+                holder: flag(kind == Some(Kind::Holder)),
+                test: flag(!asked.wants_aside && unit.name.to_lowercase().split(['.', '_']).any(|part| part == "test" || part == "tests")),
+                ..OfUnit::default()
+            };
+        }
+        units
+    }
+
+    /// The passages of a file without a grammar.
+    fn of_passages(&self, lines: &[&str]) -> Vec<Unit> {
+        let document = &self.indexed.document;
+        let passages = (0..document.passages.len()).map(|passage| document.lines_of(passage));
+        let inside = |range: Range<usize>| range.start.min(lines.len())..range.end.min(lines.len());
+        passages.map(inside).flat_map(|range| pieces(lines, range)).map(|lines| Unit { lines, ..Unit::default() }).collect()
+    }
+}
+
+/// Notes of each unit how much speaks for what calls it, and for the others of its file.
+pub fn relate(sources: &mut [Source], score: impl Fn(&Source, &Unit) -> f32) {
+    let scores: Vec<Vec<f32>> = sources.iter().map(|source| source.units.iter().map(|unit| score(source, unit)).collect()).collect();
+    let top = scores.iter().flatten().copied().fold(f32::MIN_POSITIVE, f32::max);
+    let mut calls: HashMap<&str, f32> = HashMap::new(); // the best of what calls each name
+    for (source, scores) in sources.iter().zip(&scores) {
+        let Some(syntax) = &source.syntax else { continue };
+        for (unit, score) in source.units.iter().zip(scores) {
+            let called = unit.at.map_or(&[][..], |at| &syntax.definitions[at].calls);
+            for name in called.iter().filter(|name| unit.own_name() != *name) {
+                let best = calls.entry(name).or_default();
+                *best = best.max(*score);
+            }
+        }
+    }
+    // A name that several have says nothing of which of them is called.
+    let mut definitions: HashMap<&str, HashSet<(usize, usize)>> = HashMap::new();
+    for (at, source) in sources.iter().enumerate() {
+        source.units.iter().filter_map(|unit| Some((unit.own_name(), unit.at?))).for_each(|(name, definition)| {
+            definitions.entry(name).or_default().insert((at, definition));
+        });
+    }
+    let is_one = |name: &str| definitions.get(name).is_some_and(|those| those.len() == 1);
+    let callers = |unit: &Unit| calls.get(unit.own_name()).copied().filter(|_| is_one(unit.own_name())).unwrap_or(0.0) / top;
+    let callers: Vec<Vec<f32>> = sources.iter().map(|source| source.units.iter().map(callers).collect()).collect();
+    for ((source, scores), callers) in sources.iter_mut().zip(&scores).zip(callers) {
+        let mut best = [0.0, 0.0];
+        for score in scores {
+            best = if *score > best[0] { [*score, best[0]] } else { [best[0], score.max(best[1])] };
+        }
+        for ((unit, score), callers) in source.units.iter_mut().zip(scores).zip(callers) {
+            let other = if *score == best[0] { best[1] } else { best[0] };
+            (unit.evidence.beside, unit.evidence.callers) = (other / top, callers);
+        }
+    }
+}
+
+/// Definitions that are units, and what is between them.
+fn of_syntax(syntax: &Syntax, lines: &[&str]) -> Vec<Unit> {
+    let names = Names::new(&syntax.definitions, lines);
+    let mut whose: Vec<Option<usize>> = vec![None; lines.len()];
+    for (at, it) in syntax.definitions.iter().enumerate() {
+        if it.kind != Kind::Value || it.lines.len() >= SHORTEST_VALUE {
+            whose[it.from..it.lines.end].fill(Some(at)); // those in it come later
+        }
+    }
+    let mut units = Vec::new();
+    let mut start = 0;
+    for run in whose.chunk_by(|a, b| a == b) {
+        let range = start..start + run.len();
+        start = range.end;
+        let says_something = |range: &Range<usize>| lines[range.clone()].iter().any(|line| line.chars().any(char::is_alphanumeric));
+        let name = run[0].map_or_else(String::new, |at| names.full(at));
+        let unit = |lines| Unit { lines, name: name.clone(), at: run[0], evidence: OfUnit::default() };
+        units.extend(pieces(lines, range).into_iter().filter(says_something).map(unit));
+    }
+    units
+}
+
+/// A run of lines, in pieces where it is long: each of some statements, and long ones of these in pieces, too.
+fn pieces(lines: &[&str], run: Range<usize>) -> Vec<Range<usize>> {
+    if run.len() <= LONGEST {
+        return vec![run];
+    }
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let begins = |i: &usize| lines[*i].trim_start().starts_with(|c: char| !matches!(c, '}' | ')' | ']')) && !lines[*i].trim().is_empty();
+    let mut levels: Vec<usize> = run.clone().filter(begins).map(|i| indent(lines[i])).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    let starts_at = |level: usize| run.clone().filter(begins).filter(|i| indent(lines[*i]) <= level).collect::<Vec<_>>();
+    let Some(starts) = levels.into_iter().map(starts_at).find(|starts| starts.len() > 1) else {
+        return run.clone().step_by(LONGEST).map(|start| start..(start + LONGEST).min(run.end)).collect();
+    };
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut last = run.start..run.start;
+    let bounds = starts[1..].iter().copied().chain([run.end]);
+    for end in bounds {
+        let statement = last.end..end;
+        if last.len() + statement.len() <= LONGEST {
+            last.end = end;
+            continue;
+        }
+        if !last.is_empty() {
+            found.push(last);
+        }
+        last = end..end;
+        if statement.len() > LONGEST {
+            found.extend(pieces(lines, statement));
+        } else {
+            last = statement;
+        }
+    }
+    if !last.is_empty() {
+        found.push(last);
+    }
+    found
+}
+
+fn words_of(name: &str, terms: &mut Terms) -> HashSet<Term> {
+    let mut words = HashSet::new();
+    terms.each(name.as_bytes(), |term| {
+        words.insert(term);
+    });
+    words
+}

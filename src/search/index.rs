@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::document::Document;
 use super::terms::Terms;
 use crate::error::{Error, Result};
+use crate::syntax::Language;
 use crate::workspace::text::{SAMPLE, decode};
 use crate::workspace::{Location, Workspace};
 
@@ -47,7 +48,7 @@ struct Known {
 pub struct Files {
     /// In order of path.
     pub files: Vec<Indexed>,
-    /// Files that were passed over, as they are too large to have been written by hand.
+    /// Source files that were passed over, as they are too large to have been written by hand.
     pub large: usize,
     /// Files that were passed over, as the index is full.
     pub beyond: usize,
@@ -89,7 +90,7 @@ impl Index {
                 progress(count);
             }
             if stamp.0 > LARGEST {
-                large.fetch_add(1, Ordering::Relaxed);
+                large.fetch_add(usize::from(Language::of(&file.path()).is_some()), Ordering::Relaxed);
                 return;
             }
             let known = lock(&self.known).get(&file).filter(|known| known.stamp == stamp).map(|known| Arc::clone(&known.document));

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use self::index::{Files, Index};
 use self::lexical::{Asked, Candidate};
-use self::ranking::{first, second};
+use self::ranking::{Verdict, first, second};
 use self::terms::Terms;
 use self::units::{Source, relate};
 use crate::error::{Error, Result};
@@ -54,6 +54,10 @@ pub struct Found {
     pub ranked: Vec<Ranked>,
     /// The score of each of the files: comparable within a search.
     pub of_files: Vec<f32>,
+    /// Whether any of them answers.
+    pub verdict: Verdict,
+    /// Whether the question spells out the name of the best.
+    pub names_best: bool,
     /// The scores of the lines that were skimmed, for each of the files.
     pub scores: Vec<skimmed::Scores>,
     /// What is to be said of how the lines were scored, if anything.
@@ -98,7 +102,13 @@ pub fn search(question: &FocusQuestion, asking: &Asking<'_>) -> Result<Found> {
         return Err(Error::Cancelled);
     }
     let (of_files, of_units) = ranking::scores(&sources);
-    Ok(Found { ranked: rank(&of_units), sources, of_files, scores, remark, files })
+    let ranked = rank(&of_units);
+    let unit = |ranked: &Ranked| &sources[ranked.source].units[ranked.unit];
+    let verdict = ranking::verdict(ranked.iter().map(|ranked| &unit(ranked).evidence));
+    let spelt = question.names();
+    let is_spelt = |name: &str| !name.is_empty() && (asked.is_name || spelt.contains(&name));
+    let names_best = ranked.first().is_some_and(|best| unit(best).evidence.exactly > 0.0 && is_spelt(unit(best).own_name()));
+    Ok(Found { ranked, sources, of_files, verdict, names_best, scores, remark, files })
 }
 
 /// All units, best first.

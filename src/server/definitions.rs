@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::{Error, Result, shorten};
-use crate::tools::{Call, Output, Session, grep, head, read_file, repo_map};
+use crate::tools::{Call, Output, Session, grep, head, read_file, repo_map, search};
 
 /// One tool.
 pub struct Definition {
@@ -29,31 +29,37 @@ pub const ALL: &[Definition] = &[
     Definition {
         name: "read_file",
         title: "Read file",
-        description: "Read definitions by name from wherever they are, lines, or a whole text file, verbatim. With context_focus_question only the lines \
-            that answer it, gaps marked as ⋮ FIRST-LAST. Without it the exact text: do that for lines you will edit.",
+        description: "Read definitions by name from wherever they are, lines, or a whole file, verbatim. With context_focus_question only the lines \
+            that answer it, gaps marked as ⋮ FIRST-LAST. Without it the exact text.",
         schema: schema_of::<read_file::Request>,
         run: |session, arguments, call| read_file::run(session, &parse("read_file", arguments)?, call),
     },
     Definition {
         name: "grep",
         title: "Search files",
-        description: "Search files with ripgrep: .gitignore respected, results by file, each match with its line number and the definition it is in. With \
-            context_focus_question of many matches those that answer it; gaps say where the others are.",
+        description: "Search files as ripgrep does: each match with its line number and the definition it is in. With context_focus_question of many \
+            matches those that answer it.",
         schema: schema_of::<grep::Request>,
         run: |session, arguments, call| grep::run(session, &parse("grep", arguments)?, call),
     },
     Definition {
+        name: "search",
+        title: "Ask all files",
+        description: "Ask all files a question: the definitions that answer it, best first, verbatim, with what uses them and what they call.",
+        schema: schema_of::<search::Request>,
+        run: |session, arguments, call| search::run(session, &parse("search", arguments)?, call),
+    },
+    Definition {
         name: "head",
-        title: "First lines of a file",
-        description: "Read the first lines of a text file, as read_file does.",
+        title: "First lines",
+        description: "As head does.",
         schema: schema_of::<head::Request>,
         run: |session, arguments, call| head::run(session, &parse("head", arguments)?, call),
     },
     Definition {
         name: "repo_map",
-        title: "Map of a repository",
-        description: "Signatures in the files around some files: what they import, three steps far. Costs its max_tokens: call it when you do not \
-            know where to look, not by default.",
+        title: "Map of imports",
+        description: "Signatures in the files that some files import, three steps far. Rarely needed.",
         schema: schema_of::<repo_map::Request>,
         run: |session, arguments, call| repo_map::run(session, &parse("repo_map", arguments)?, call),
     },
@@ -63,7 +69,7 @@ impl Definition {
     /// The tool as clients see it.
     pub fn tool(&self) -> Tool {
         let Value::Object(schema) = (self.schema)() else { unreachable!("a struct has an object schema") };
-        let annotations = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
+        let annotations = ToolAnnotations::new().read_only(true).destructive(false).open_world(false);
         // Claude Code shows tools by name only until they are searched for, unless they ask not to be.
         let Value::Object(meta) = serde_json::json!({ "anthropic/alwaysLoad": true }) else { unreachable!("an object") };
         Tool::new(self.name, self.description, Arc::new(schema)).with_title(self.title).annotate(annotations).with_meta(MetaObject(meta))

@@ -37,12 +37,11 @@ const CALL: &str = r#"params must have the name of a tool and an object of argum
 /// Time between progress notifications.
 const PROGRESS: Duration = Duration::from_secs(1);
 /// What the list of tools and the instructions cost an agent, in o200k tokens; a test counts them.
-pub const SCHEMA_TOKENS: usize = 987;
+pub const SCHEMA_TOKENS: usize = 997;
 /// What an agent is told about this server; for some clients it is all they see until they look for a tool.
-pub const INSTRUCTIONS: &str = "You pay for every line you are shown: read what you need to be right, and no more. Search before you read (grep); read \
-    definitions by name (read_file with symbol) or lines rather than files, several in one call. For one thing in a file or search of more than about 40 \
-    lines, add a complete context_focus_question with words its code may use in brackets: you get the lines that answer it, verbatim, every gap marked \
-    with its lines, which lines reads back. Leave the question out for exact text, as before an edit.";
+pub const INSTRUCTIONS: &str = "You pay for every line you are shown: read what you need to be right, and no more. Do not know where? Ask search. Know a \
+    name? read_file with symbol, or grep. Read definitions or lines rather than files, several in one call. For one thing in over 40 lines, add a complete context_focus_question with words its code may use in brackets: you get the lines that answer it, verbatim; \
+    lines reads gaps back. Leave the question out for exact text, as before an edit.";
 
 /// Serves a session to MCP clients.
 #[derive(Clone)]

@@ -42,7 +42,7 @@ const REGEX_BYTES: usize = 10_000_000;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Regular expression (Rust syntax, as in ripgrep)
+    /// Regular expression, as in ripgrep
     pub pattern: String,
     /// File or directory; everything if left out
     #[serde(default, deserialize_with = "lenient_text")]
@@ -50,7 +50,7 @@ pub struct Request {
     /// Only files matching this, e.g. *.rs or !tests/**
     #[serde(default, deserialize_with = "lenient_text")]
     pub glob: Option<String>,
-    /// Lines to show around each match
+    /// Lines around each match
     #[serde(default, deserialize_with = "lenient_number")]
     pub context: Option<usize>,
     /// Ignore case

@@ -16,7 +16,7 @@ pub const DEFAULT_LINES: usize = 10;
 pub struct Request {
     /// As for read_file
     pub path: String,
-    /// How many lines; 10 if left out
+    /// 10 if left out
     #[serde(default, deserialize_with = "lenient_number")]
     pub lines: Option<usize>,
     /// As for read_file

@@ -17,7 +17,7 @@ const MOST_RANGES: usize = 50;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Relative to the root, or absolute inside it; with symbol a directory, too, or nothing
+    /// Relative to the root, or absolute; with symbol a directory too, or none
     #[serde(default, deserialize_with = "lenient_text")]
     pub path: Option<String>,
     /// Definitions to read whole, with what uses them: "Store.get, open"
@@ -43,7 +43,7 @@ pub struct Request {
     #[serde(skip)]
     #[schemars(skip)]
     pub more_paths: Vec<String>,
-    /// A complete question that this read should answer, then 4 to 8 other words its code may use: "Where is the retry delay capped? (backoff, sleep, max)". Leave out for the exact text
+    /// A complete question, then 4 to 8 other words its code may use: "Where is the retry delay capped? (backoff, sleep, max)"
     #[serde(default, deserialize_with = "lenient_text")]
     pub context_focus_question: Option<String>,
 }

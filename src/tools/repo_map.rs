@@ -1,6 +1,6 @@
 //! `repo_map`: the files around some files, and what they offer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result, counted, quote, shorten};
 use crate::prune::FocusQuestion;
 use crate::repomap::repository::{Repository, Skipped, join, source_files};
 use crate::repomap::{self, Closure, Entry, LEAST_TOKENS, Map, Options, TOKENS, control, task};
-use crate::skim::{SkimError, best_first, skim_safely};
+use crate::search::{Asking, search};
 use crate::syntax::Language;
 use crate::workspace::{Location, Workspace};
 
@@ -25,16 +25,16 @@ const NAMED: usize = 10;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Files or directories to start from; files read so far if left out
+    /// Where to start; files read so far if left out
     #[serde(default, deserialize_with = "lenient_list")]
     pub roots: Option<Vec<String>>,
-    /// A problem statement that names them in lines such as Path: 'pkg/a.py'
+    /// A text that names them as Path: 'pkg/a.py'
     #[serde(default, deserialize_with = "lenient_text")]
     pub task: Option<String>,
-    /// Shows the symbols that answer it first
+    /// Puts what answers it first
     #[serde(default, deserialize_with = "lenient_text")]
     pub context_focus_question: Option<String>,
-    /// Tokens of the map; 1500 if left out
+    /// 1500 if left out
     #[serde(default, deserialize_with = "lenient_number")]
     pub max_tokens: Option<usize>,
     /// What the task calls the repository; written before every path.
@@ -98,7 +98,7 @@ pub fn map(session: &Session, request: &Request, random: Option<Control>, call: 
     let closure = repomap::closure(&start.roots, &repository);
     let entries = repomap::entries(&closure, &options);
     let (order, note) = match &question {
-        Some(question) => by_question(session, &closure, &entries, question, call)?,
+        Some(question) => by_question(session, &start.first, &closure, &entries, question, call)?,
         None => (repomap::by_closure(&entries), None),
     };
     let most = session.options.limits.most;
@@ -275,33 +275,41 @@ fn list(paths: &[String]) -> String {
     }
 }
 
-/// Symbols in the order in which the skimmer takes them to answer the question, and what the reader should know about where that is from.
+/// Symbols in the order in which a search of their files ranks their definitions, and what the reader should know about how lines were scored.
 fn by_question(
     session: &Session,
+    first: &Location,
     closure: &Closure,
     entries: &[Entry],
     question: &FocusQuestion,
     call: &Call<'_>,
 ) -> Result<(Vec<usize>, Option<String>)> {
-    let mut lines = Vec::new();
-    let mut places = Vec::new();
+    let starts: Vec<Location> = closure.nodes.iter().map(|node| first.beside(&node.path)).collect();
+    let access = session.syntax.access(&call.cancel);
+    let asking = Asking {
+        workspace: &session.workspace,
+        index: &session.index,
+        starts: &starts,
+        access: &access,
+        skimmer: &session.skimmer,
+        progress: None,
+    };
+    let found = search(question, &asking)?;
+    let mut of_files: HashMap<&str, Vec<usize>> = HashMap::new();
     for (i, entry) in entries.iter().enumerate() {
-        if i == 0 || entries[i - 1].file != entry.file {
-            lines.push(format!("{}\n", closure.nodes[entry.file].path));
-        }
-        places.push(lines.len());
-        lines.push(format!("{}\n", entry.symbol.line()));
+        of_files.entry(closure.nodes[entry.file].path.as_str()).or_default().push(i);
     }
-    let text: Vec<&str> = lines.iter().map(String::as_str).collect();
-    match skim_safely(session.skimmer.as_ref(), &text, question.as_str(), &call.cancel) {
-        Ok(scores) => {
-            let of_entries: Vec<f32> = places.iter().map(|place| scores.keep[*place]).collect();
-            Ok((best_first(&of_entries, 0..entries.len()), scores.note))
-        }
-        Err(SkimError::Cancelled) => Err(Error::Cancelled),
-        Err(error) => {
-            tracing::warn!(%error, "skimmer failed");
-            Ok((repomap::by_closure(entries), Some(format!("The skimmer failed ({error}), so the nearest files come first."))))
-        }
+    let mut order = Vec::new();
+    for ranked in &found.ranked {
+        let source = &found.sources[ranked.source];
+        let name = source.units[ranked.unit].own_name();
+        let Some(left) = of_files.get_mut(source.indexed.path.as_str()).filter(|_| !name.is_empty()) else { continue };
+        let is_it = |i: &usize| entries[*i].symbol.signature.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+        order.extend(left.iter().copied().filter(is_it));
+        left.retain(|i| !is_it(i));
     }
+    // What it did not read comes last, the nearest files first.
+    let placed: HashSet<usize> = order.iter().copied().collect();
+    order.extend(repomap::by_closure(entries).into_iter().filter(|i| !placed.contains(i)));
+    Ok((order, found.remark.map(|said| format!("How it is ordered: {said}."))))
 }

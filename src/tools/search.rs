@@ -18,6 +18,7 @@ use crate::lookup::{Hit, Related, Source as Definitions, related};
 use crate::prune::FocusQuestion;
 use crate::prune::render::numbers;
 use crate::repomap::repository::Repository;
+use crate::search::ranking::Verdict;
 use crate::search::{Asking, Found, Ranked, search};
 use crate::syntax::Access;
 use crate::tokens::o200k;
@@ -42,12 +43,12 @@ const MOST_FILES: usize = 100;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// A complete question, then names and words its code may use
+    /// Complete, with names and words its code may use
     pub question: String,
-    /// File or directory to look in; everything if left out
+    /// File or directory; everything if left out
     #[serde(default, deserialize_with = "lenient_text")]
     pub path: Option<String>,
-    /// Tokens of the result at most; 2000 if left out
+    /// 2000 if left out
     #[serde(default, deserialize_with = "lenient_number")]
     pub max_tokens: Option<usize>,
     /// Files and directories after the first, which only a shell gives.
@@ -140,7 +141,10 @@ fn ask(session: &Session, request: &Request, call: &Call<'_>) -> Result<Answer> 
         progress: call.progress,
     };
     let found = search(&question, &asking)?;
-    let views = select(&found, budget - (budget / BESIDE.0).min(BESIDE.1), &access);
+    let views = match found.verdict {
+        Verdict::Nothing => Vec::new(),
+        Verdict::Answers | Verdict::Doubtful => select(&found, budget - (budget / BESIDE.0).min(BESIDE.1), &access),
+    };
     let likely = likely(&found, &views);
     let related = relations(session, &found, &views, &access, call)?;
     if call.cancel.is_cancelled() {
@@ -162,7 +166,12 @@ fn likely(found: &Found, views: &[View]) -> Vec<Ranked> {
         let lines = found.sources[ranked.source].units[ranked.unit].lines.clone();
         views.iter().any(|view| view.source == ranked.source && view.kept[lines.clone()].iter().any(|kept| *kept))
     };
-    let others = found.ranked.iter().filter(|ranked| !is_shown(ranked) && seen.insert(whose(found, ranked)));
+    // What is between definitions, imports above all, has no name to be told by; of prose the lines are enough.
+    let can_be_told = |ranked: &Ranked| {
+        let source = &found.sources[ranked.source];
+        source.syntax.is_none() || !source.units[ranked.unit].name.is_empty()
+    };
+    let others = found.ranked.iter().filter(|ranked| can_be_told(ranked) && !is_shown(ranked) && seen.insert(whose(found, ranked)));
     others.copied().collect()
 }
 
@@ -209,7 +218,9 @@ impl Answer {
 
     /// What is said after the lines.
     fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = self.likely.iter().take(LIKELY).map(|ranked| format!("also likely: {}", self.place(ranked))).collect();
+        let doubt = (self.found.verdict == Verdict::Doubtful).then(|| "this may well not answer the question".to_owned());
+        let likely = self.likely.iter().take(LIKELY).map(|ranked| format!("also likely: {}", self.place(ranked)));
+        let mut notes: Vec<String> = doubt.into_iter().chain(likely).collect();
         for (name, around) in &self.related {
             let more = around.more + around.used_by.len().saturating_sub(MENTIONED);
             let used: Vec<String> = around
@@ -235,9 +246,9 @@ impl Answer {
     /// Which files were not looked at, and what the skimmer has to say.
     fn passed_over(&self) -> Vec<String> {
         let files = &self.found.files;
-        let large = (files.large > 0).then(|| format!("{} over 1 MB were not looked at", counted(files.large, "file")));
+        let large = (files.large > 0).then(|| format!("not looked at, as over 1 MB: {}", counted(files.large, "source file")));
         let beyond =
-            (files.beyond > 0).then(|| format!("{} were not looked at: there are too many; name a path", counted(files.beyond, "file")));
+            (files.beyond > 0).then(|| format!("not looked at, as there are too many: {}; name a path", counted(files.beyond, "file")));
         large.into_iter().chain(beyond).chain(self.found.remark.clone()).collect()
     }
 
@@ -245,7 +256,7 @@ impl Answer {
     fn nothing(&self) -> String {
         let near: Vec<String> = self.likely.iter().take(LIKELY).map(|ranked| self.place(ranked)).collect();
         let near = if near.is_empty() { String::new() } else { format!(" Nearest: {}.", near.join(", ")) };
-        let said: String = self.passed_over().iter().map(|said| format!(" {said}.")).collect();
+        let said: String = self.passed_over().iter().map(|said| format!(" ({said}.)")).collect();
         format!("Nothing in {} seems to answer this.{near}{said}\n", counted(self.found.files.files.len(), "file"))
     }
 

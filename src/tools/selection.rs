@@ -14,8 +14,9 @@ use crate::tokens::o200k;
 
 /// Definitions of so many lines are shown whole.
 const SHORT: usize = 30;
-/// Units whose score is further below that of the best are not shown.
-const DROP: f32 = 5.0;
+/// Units whose score is further below that of the best are not shown; where the question names the best, they have to be nearer.
+const DROP: f32 = 3.5;
+const DROP_FROM_NAMED: f32 = 1.5;
 /// Units that do not fit before no more are tried.
 const MISSES: usize = 6;
 /// Units that are tried, at most.
@@ -59,8 +60,9 @@ pub fn select(found: &Found, budget: usize, access: &Access<'_>) -> Vec<View> {
         found.sources.iter().zip(&lines).map(|(source, lines)| Code::part(&source.shown, lines, 0..lines.len(), access)).collect();
     let mut views: Vec<View> = Vec::new();
     let (mut spent, mut misses) = (0, 0);
-    let top = found.ranked.first().map_or(0.0, |best| best.score);
-    for ranked in found.ranked.iter().take(MOST).take_while(|ranked| ranked.score >= top - DROP) {
+    let drop = if found.names_best { DROP_FROM_NAMED } else { DROP };
+    let least = found.ranked.first().map_or(0.0, |best| best.score) - drop;
+    for ranked in found.ranked.iter().take(MOST).take_while(|ranked| ranked.score >= least) {
         if misses == MISSES || access.cancel().is_cancelled() {
             break;
         }

@@ -13,6 +13,7 @@ mod ledger;
 mod protocol;
 mod repo_map;
 mod safety;
+mod search;
 mod serving;
 mod setup;
 mod snapshots;

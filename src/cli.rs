@@ -75,7 +75,8 @@ pub fn run(cli: Cli) -> ExitCode {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).log_internal_errors(false);
     log.with_ansi(io::stderr().is_terminal()).init();
     let note = cli.note();
-    let is_report = matches!(cli.command, Some(Command::Doctor)); // what it finds wrong is its result
+    // What it finds wrong, or does not find, is its result.
+    let is_report = matches!(cli.command, Some(Command::Doctor | Command::Search { json: true, .. }));
     match execute(cli) {
         Ok(output) => {
             let status = if output.found || is_report { print(&output) } else { say(&output) };

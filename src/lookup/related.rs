@@ -80,15 +80,19 @@ fn used_by(
     let mut sources: HashMap<&str, Option<Source>> = HashMap::new();
     let mut said: HashSet<(String, Option<String>)> = HashSet::new();
     let (mut mentions, mut told) = (Vec::new(), 0);
+    let is_plain_word = name.bytes().all(|byte| byte.is_ascii_lowercase());
     let is_common = places.iter().filter(|((is_anothers, ..), _)| *is_anothers).count() > FEW;
-    for ((is_anothers, .., path, line), found) in &places {
+    for ((is_anothers, _, looks, _, path, line), found) in &places {
         if mentions.len() == MOST || *is_anothers && is_common {
             break;
         }
         told += 1;
+        if is_plain_word && *looks == Looks::Said {
+            continue; // `use` in a text
+        }
         let source = sources.entry(path.as_str()).or_insert_with(|| Source::read(workspace, &found.file, access));
-        if source.as_ref().is_some_and(|source| defines(source, *line, &name)) {
-            continue; // something else of the name
+        if source.as_ref().is_some_and(|source| defines(source, *line, &name) || says(source, *line)) {
+            continue; // something else of the name, or a comment
         }
         let within = source.as_ref().and_then(|source| around(source, *line));
         let shown = workspace.show(&found.file);
@@ -98,6 +102,13 @@ fn used_by(
         }
     }
     (mentions, places.len() - told)
+}
+
+/// Whether a line is a comment, or is said about a definition.
+fn says(source: &Source, line: usize) -> bool {
+    let text = source.lines()[line].trim_start().to_owned();
+    let is_comment = ["//", "# ", "##", "/*", "* ", "--"].iter().any(|mark| text.starts_with(mark));
+    is_comment || source.syntax.definitions.iter().any(|it| it.doc.as_ref().is_some_and(|doc| doc.contains(&line)))
 }
 
 /// Whether a line gives something this name.
@@ -121,10 +132,10 @@ fn calls(best: &Hit, repository: &Repository<'_>, workspace: &Workspace, access:
     let text = own[best.lines()].concat();
     let lower = text.to_lowercase();
     // `x.len()` may be that of anything: a member is told where it is called as one's own, or the text has its owner's name, too.
-    let may_be = |owner: &str, name: &str| match owner {
-        "" => true,
+    let may_be = |owner: &str, name: &str, stem: &str| match owner {
+        "" => is_bare(&text, name, stem),
         owner if owner == whose => is_own(&text, name, owner),
-        owner => lower.contains(&owner.to_lowercase()),
+        owner => lower.contains(&owner.to_lowercase()) && is_of_something(&text, name),
     };
     add_defined(source, called, &may_be, &mut found);
     let imported = resolve::files(&path, &source.syntax.imports, repository);
@@ -142,25 +153,41 @@ fn calls(best: &Hit, repository: &Repository<'_>, workspace: &Workspace, access:
 
 /// Whether a member of a type is called in a text of this type as its own: bare, or by `self`, `this` or the type's name.
 fn is_own(text: &str, name: &str, owner: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(name).any(|(at, _)| {
-        let (before, after) = (&text[..at], &text[at + name.len()..]);
-        if before.ends_with(is_part) || after.starts_with(is_part) {
-            return false;
-        }
+    places(text, name).any(|(before, _)| {
         let by = ["self.", "Self::", "self::", "this.", "this->", "cls.", "static::"].iter().any(|by| before.ends_with(by));
         let by_type = before.trim_end_matches(['.', ':']).ends_with(owner);
         by || by_type || !before.ends_with(['.', ':', '>'])
     })
 }
 
+/// The places of a name in a text: what is before each, and what is after it.
+fn places<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let around = text.match_indices(name).map(|(at, _)| (&text[..at], &text[at + name.len()..]));
+    around.filter(move |(before, after)| !before.ends_with(is_part) && !after.starts_with(is_part))
+}
+
+/// Whether a name stands in a text by itself, or after that of the file that it is in: `x.get()` may be of anything.
+fn is_bare(text: &str, name: &str, stem: &str) -> bool {
+    let by_file = |before: &str| before.trim_end_matches(['.', ':']).ends_with(stem);
+    places(text, name).any(|(before, _)| !before.ends_with(['.', '>', ':']) || by_file(before))
+}
+
+/// Whether a name stands in a text after what it is of.
+fn is_of_something(text: &str, name: &str) -> bool {
+    places(text, name).any(|(before, _)| before.ends_with(['.', '>', ':']))
+}
+
 /// Adds those of the names that are defined once in a file, where nothing defines them yet.
-fn add_defined<'a>(source: &Source, called: &'a [String], may_be: &dyn Fn(&str, &str) -> bool, found: &mut HashMap<&'a str, String>) {
+fn add_defined<'a>(source: &Source, called: &'a [String], may_be: &dyn Fn(&str, &str, &str) -> bool, found: &mut HashMap<&'a str, String>) {
     let lines = source.lines();
+    let path = source.file.path();
+    let stem = path.rsplit('/').next().and_then(|file| file.split('.').next()).unwrap_or_default();
     let names = Names::new(&source.syntax.definitions, &lines);
     for name in called.iter().filter(|name| !found.contains_key(name.as_str())).collect::<Vec<_>>() {
-        let is_one =
-            |at: &usize| names.own(*at) == name && may_be(names.owner(*at), name) && source.syntax.definitions[*at].kind != Kind::Value;
+        let is_one = |at: &usize| {
+            names.own(*at) == name && may_be(names.owner(*at), name, stem) && source.syntax.definitions[*at].kind != Kind::Value
+        };
         let mut those = (0..source.syntax.definitions.len()).filter(is_one);
         if let (Some(at), None) = (those.next(), those.next()) {
             let lines = crate::prune::render::numbers(0, &source.syntax.definitions[at].lines);

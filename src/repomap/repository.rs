@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::SystemTime;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -11,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::symbols::{Symbol, symbols};
 use crate::syntax::{Access, Import, Language, Syntax};
 use crate::workspace::text::read;
-use crate::workspace::{Location, OpenFile, Workspace};
+use crate::workspace::{Location, OpenFile, Stamp, Workspace};
 
 /// Larger files are made by programs and say little about a repository, in bytes.
 const LARGEST_SOURCE: u64 = 1_000_000;
@@ -45,8 +44,6 @@ pub struct Parsed {
 #[derive(Default)]
 pub struct Memory(Mutex<HashMap<PathBuf, (Stamp, Found)>>);
 
-/// Size and time of change: a file with the same is the same.
-type Stamp = (u64, SystemTime);
 type Found = Result<Arc<Parsed>, Skipped>;
 
 /// The files beneath one root. Paths are relative to it, with slashes.

@@ -5,16 +5,16 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
+use rayon::prelude::*;
 use tokio_util::sync::CancellationToken;
 
 use super::document::Document;
-use super::terms::Terms;
+use super::terms::{Terms, whole};
 use crate::error::{Error, Result};
 use crate::syntax::Language;
 use crate::workspace::text::{SAMPLE, decode};
-use crate::workspace::{Location, Workspace};
+use crate::workspace::{Location, Stamp, Workspace};
 
 /// Larger files are made by programs, in bytes.
 pub const LARGEST: u64 = 1_000_000;
@@ -40,7 +40,7 @@ pub struct Index {
 }
 
 struct Known {
-    stamp: (u64, SystemTime),
+    stamp: Stamp,
     document: Arc<Document>,
 }
 
@@ -55,6 +55,13 @@ pub struct Files {
 }
 
 impl Files {
+    /// How many passages seem to define a name.
+    pub fn defining(&self, name: &str) -> usize {
+        let term = whole(name.as_bytes());
+        let defines = |indexed: &Indexed| indexed.document.of(term).iter().filter(|entry| entry.names() > 0).count();
+        self.files.par_iter().map(defines).sum()
+    }
+
     /// The files that have a name, as far as words tell.
     pub fn with_name(&self, name: &str) -> Vec<Location> {
         let mut terms = Terms::default();
@@ -83,8 +90,8 @@ impl Index {
     ) -> Result<Files> {
         let (found, seen) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
         let (large, beyond) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let visit = |file: Location| {
-            let Some(stamp) = workspace.stamp(&file) else { return };
+        let visit = |file: Location, stamp: &dyn Fn() -> Option<Stamp>| {
+            let Some(stamp) = stamp() else { return };
             let count = seen.fetch_add(1, Ordering::Relaxed) + 1;
             if let Some(progress) = progress {
                 progress(count);
@@ -111,8 +118,8 @@ impl Index {
         };
         for start in starts {
             match workspace.is_file(start) {
-                true => visit(start.clone()),
-                false => drop(workspace.walk(start, &[], cancel, visit)?),
+                true => visit(start.clone(), &|| workspace.stamp(start)),
+                false => drop(workspace.walk_with_stamps(start, &[], cancel, visit)?),
             }
         }
         if cancel.is_cancelled() {
@@ -135,6 +142,9 @@ impl Index {
     /// Forgets what is no longer there beneath some places.
     fn forget(&self, starts: &[Location], files: &[Indexed]) {
         let mut known = lock(&self.known);
+        if known.len() == files.len() {
+            return; // of so many files none is gone
+        }
         let there: HashSet<&Location> = files.iter().map(|indexed| &indexed.file).collect();
         let is_gone = |file: &Location| !there.contains(file) && starts.iter().any(|start| file.is_beneath(start));
         known.retain(|file, known| {

@@ -118,20 +118,18 @@ impl Asked {
         let text = question.spelt();
         let (first, below) = text.split_once('\n').unwrap_or((text, ""));
         let guessed = &question.as_str()[text.len()..];
-        let mut at: HashMap<Term, usize> = HashMap::new();
-        let mut add = |term: Term, weight: f32, times: f32| {
-            let weight = if is_whole(term) { weight * SPELT } else { weight } * times;
-            match at.get(&term) {
-                Some(_) => {}
-                None if asked.terms.len() < MOST_TERMS => {
-                    at.insert(term, asked.terms.len());
-                    asked.terms.push(Wanted { term, weight, worth: 0.0 });
-                }
-                None => {}
+        let mut known: HashSet<Term> = HashSet::new();
+        let mut add = |term: Term, weight: f32| {
+            if asked.terms.len() < MOST_TERMS && known.insert(term) {
+                asked.terms.push(Wanted { term, weight: if is_whole(term) { weight * SPELT } else { weight }, worth: 0.0 });
             }
         };
         for (part, weight) in [(first, 1.0), (guessed, GUESSED), (below, BELOW)] {
-            terms.each(part.as_bytes(), |term| add(term, weight, 1.0));
+            terms.each(part.as_bytes(), |term| add(term, weight));
+        }
+        let letters: Vec<Term> = (b'a'..=b'z').filter_map(|letter| terms.of(&[letter])).collect();
+        if asked.terms.iter().any(|wanted| !letters.contains(&wanted.term)) {
+            asked.terms.retain(|wanted| !letters.contains(&wanted.term)); // a letter says nothing beside words
         }
         let vague: HashSet<Term> = VAGUE.split_whitespace().filter_map(|word| terms.of(word.as_bytes())).collect();
         asked.terms.iter_mut().filter(|wanted| vague.contains(&wanted.term)).for_each(|wanted| wanted.weight *= SAYS_LITTLE);
@@ -269,7 +267,7 @@ impl Asked {
             named: self.share_of_name(whole(stem.as_bytes())),
             titled: f32::from(u8::from(words.len() > 1 && words.iter().all(is_asked))),
             joined: f32::from(u8::from(words.len() > 1 && self.share_of_name(whole(stem.as_bytes())) > 0.0)),
-            aside: f32::from(u8::from(is_aside(&indexed.path) && !self.wants_aside)),
+            aside: f32::from(u8::from(document.is_generated || is_aside(&indexed.path) && !self.wants_aside)),
             prose: f32::from(u8::from(Language::of(&indexed.path).is_none())),
         };
         Candidate { file, evidence, passages }

@@ -13,6 +13,7 @@ mod terms;
 pub mod units;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -56,7 +57,7 @@ pub struct Found {
     pub of_files: Vec<f32>,
     /// Whether any of them answers.
     pub verdict: Verdict,
-    /// Whether the question spells out the name of the best.
+    /// Whether the question is no more than the name of the best.
     pub names_best: bool,
     /// The scores of the lines that were skimmed, for each of the files.
     pub scores: Vec<skimmed::Scores>,
@@ -82,12 +83,15 @@ pub struct Ranked {
 /// # Errors
 /// A directory that cannot be walked, and a call that was withdrawn.
 pub fn search(question: &FocusQuestion, asking: &Asking<'_>) -> Result<Found> {
-    let cancel = asking.access.cancel();
+    let (cancel, began) = (asking.access.cancel(), Instant::now());
+    let stage = |name: &str| tracing::debug!(milliseconds = began.elapsed().as_millis(), "{name}");
     let files = asking.index.files(asking.workspace, asking.starts, cancel, asking.progress)?;
+    stage("all files are known");
     let mut asked = Asked::new(question, &mut Terms::default());
     let mut candidates = asked.score(&files.files);
     candidates.sort_by(|a, b| first(b).total_cmp(&first(a)).then(a.file.cmp(&b.file)));
     candidates.truncate(MOST_FILES);
+    stage("files are ranked by words");
     let read = |terms: &mut Terms, candidate: Candidate| {
         if cancel.is_cancelled() {
             return None;
@@ -96,18 +100,18 @@ pub fn search(question: &FocusQuestion, asking: &Asking<'_>) -> Result<Found> {
         Source::read(candidate, indexed, &asked, asking.workspace, asking.access, terms)
     };
     let mut sources: Vec<Source> = candidates.into_par_iter().map_init(Terms::default, read).flatten().collect();
+    stage("the likeliest are read");
     relate(&mut sources, |source, unit| second(&source.candidate.evidence, &unit.evidence));
     let (scores, remark) = skimmed::skim(&mut sources, question, asking.skimmer.as_ref(), cancel);
     if cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
+    stage("the likeliest units are skimmed");
     let (of_files, of_units) = ranking::scores(&sources);
     let ranked = rank(&of_units);
     let unit = |ranked: &Ranked| &sources[ranked.source].units[ranked.unit];
     let verdict = ranking::verdict(ranked.iter().map(|ranked| &unit(ranked).evidence));
-    let spelt = question.names();
-    let is_spelt = |name: &str| !name.is_empty() && (asked.is_name || spelt.contains(&name));
-    let names_best = ranked.first().is_some_and(|best| unit(best).evidence.exactly > 0.0 && is_spelt(unit(best).own_name()));
+    let names_best = asked.is_name && ranked.first().is_some_and(|best| unit(best).evidence.exactly > 0.0);
     Ok(Found { ranked, sources, of_files, verdict, names_best, scores, remark, files })
 }
 

@@ -60,7 +60,7 @@ impl Terms {
     /// Visits the terms of a text: those of the parts of each identifier, and that of the identifier where it has several.
     pub fn each(&mut self, text: &[u8], mut visit: impl FnMut(Term)) {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
-        let mut rest = text;
+        let (mut rest, mut joined) = (text, None);
         while let Some(start) = rest.iter().position(is_part) {
             let identifier = &rest[start..];
             let end = identifier.iter().position(|byte| !is_part(byte)).unwrap_or(identifier.len());
@@ -77,6 +77,16 @@ impl Terms {
             if parts > 1 {
                 visit(whole | WHOLE);
             }
+            // `X-Forwarded-Proto` is one name, too.
+            joined = match rest.first() {
+                Some(b'-') if rest.get(1).is_some_and(u8::is_ascii_alphabetic) => Some(on_from(joined.unwrap_or(WHOLE_SEED), identifier)),
+                _ => {
+                    if let Some(before) = joined {
+                        visit(on_from(before, identifier) | WHOLE);
+                    }
+                    None
+                }
+            };
         }
     }
 }
@@ -95,8 +105,12 @@ fn hash_on(hash: u32, byte: u8) -> u32 {
 
 /// The term of a whole identifier: `maxDelay`, `max_delay` and `MAX_DELAY` are one. One of a single part has it where it is the name of something.
 pub fn whole(identifier: &[u8]) -> Term {
+    on_from(WHOLE_SEED, identifier) | WHOLE
+}
+
+fn on_from(hash: u32, identifier: &[u8]) -> u32 {
     let on = |hash, part: &[u8]| part.iter().fold(hash, |hash, byte| hash_on(hash, byte.to_ascii_lowercase()));
-    Subtokens::of(identifier).fold(WHOLE_SEED, on) | WHOLE
+    Subtokens::of(identifier).fold(hash, on)
 }
 
 /// Whether a term is that of a whole identifier.
@@ -131,7 +145,8 @@ mod tests {
         };
         assert_eq!(all("maxDelay"), all("MAX_DELAYS").into_iter().take(2).chain([whole(b"max_delay")]).collect::<Vec<_>>());
         assert_eq!(all("max delay").len(), 2);
-        assert_eq!(all("max-delay"), all("max delay"));
+        assert_eq!(all("max-delay"), all("max delay").into_iter().chain([whole(b"maxDelay")]).collect::<Vec<_>>());
+        assert_eq!(all("max - delay"), all("max delay"));
         assert!(is_whole(whole(b"max_delay")));
         assert!(all(" (); ").is_empty());
     }

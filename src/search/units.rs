@@ -255,6 +255,20 @@ fn of_syntax(syntax: &Syntax, lines: &[&str]) -> Vec<Unit> {
             whose[it.from..it.lines.end].fill(Some(at)); // those in it come later
         }
     }
+    // Where grammars do not tell, comments right above a definition are its own.
+    for at in 0..syntax.definitions.len() {
+        if whose[syntax.definitions[at].from] != Some(at) {
+            continue;
+        }
+        let first = syntax.definitions[at].from;
+        let around = whose[..first].last().copied().flatten();
+        let is_its = |line: &usize| whose[*line] == around && Line::of(lines[*line].as_bytes()).is_about();
+        let from = first - usize::from(first > 0 && lines[first - 1].trim().is_empty()); // some leave a line blank between
+        let above = (0..from).rev().take_while(is_its).last().unwrap_or(first);
+        if above > 0 {
+            whose[above..first].fill(Some(at)); // at the top of a file a comment is the file's
+        }
+    }
     let mut units = Vec::new();
     let mut start = 0;
     for run in whose.chunk_by(|a, b| a == b) {
@@ -263,7 +277,10 @@ fn of_syntax(syntax: &Syntax, lines: &[&str]) -> Vec<Unit> {
         let says_something = |range: &Range<usize>| lines[range.clone()].iter().any(|line| line.chars().any(char::is_alphanumeric));
         let name = run[0].map_or_else(String::new, |at| names.full(at));
         let unit = |lines| Unit { lines, name: name.clone(), at: run[0], evidence: OfUnit::default() };
-        units.extend(pieces(lines, range).into_iter().filter(says_something).map(unit));
+        // Long comments above a short definition do not make it a long one.
+        let is_short = run[0].is_some_and(|at| syntax.definitions[at].within == 0 && syntax.definitions[at].lines.len() <= LONGEST);
+        let parts = if is_short { vec![range] } else { pieces(lines, range) };
+        units.extend(parts.into_iter().filter(says_something).map(unit));
     }
     units
 }

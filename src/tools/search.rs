@@ -23,6 +23,7 @@ use crate::search::{Asking, Found, Ranked, search};
 use crate::syntax::Access;
 use crate::tokens::o200k;
 use crate::workspace::Location;
+use crate::workspace::text::read as read_text;
 
 /// Tokens of a result, unless another number is asked for.
 const TOKENS: usize = 2000;
@@ -30,9 +31,14 @@ const TOKENS: usize = 2000;
 const LEAST_TOKENS: usize = 100;
 /// Of these, how many are for what is said beside the lines: a share, and at most.
 const BESIDE: (usize, usize) = (6, 300);
+const LEAST_BESIDE: usize = 30;
+/// Characters of it, at most.
+const NOTES: usize = 3000;
 /// Definitions that are told beside those that are shown, at most: in a text, and in JSON with those that are.
 const LIKELY: usize = 6;
 const LISTED: usize = 20;
+/// Definitions whose score is further below that of the best are not likely.
+const UNLIKELY: f32 = 8.0;
 /// Definitions of which it is told what uses them and what they call, at most, and how many of each.
 const RELATED: usize = 2;
 const MENTIONED: usize = 4;
@@ -65,6 +71,8 @@ struct Answer {
     likely: Vec<Ranked>,
     /// What uses definitions that are shown, and what they call.
     related: Vec<(String, Related)>,
+    /// Tokens of what is said beside the lines, at most.
+    beside: usize,
 }
 
 /// Asks all files, and shows the lines that answer.
@@ -92,7 +100,7 @@ pub fn run_json(session: &Session, request: &Request, call: &Call<'_>) -> Result
     let answer = ask(session, request, call)?;
     let results = answer.results();
     let all = if answer.views.is_empty() { json!({ "results": [], "nearest": results }) } else { json!({ "results": results }) };
-    Ok(Output::extra(all.to_string() + "\n"))
+    Ok(Output { found: !answer.views.is_empty(), ..Output::extra(all.to_string() + "\n") })
 }
 
 /// What speaks for each of the units that were ranked, as JSON: what `training/ranking.py` learns from.
@@ -126,7 +134,11 @@ fn ask(session: &Session, request: &Request, call: &Call<'_>) -> Result<Answer> 
     std::thread::spawn(|| o200k("")); // its vocabulary takes a while to load
     let mut starts: Vec<Location> = Vec::new();
     for path in request.path.iter().chain(&request.more_paths) {
-        starts.extend(session.workspace.locate(Some(path))?);
+        let places = session.workspace.locate(Some(path))?;
+        if let Some(file) = session.workspace.one_file(path, &places)? {
+            read_text(session.workspace.open_location(&file)?, None, None, &call.cancel)?; // or it is said what is wrong with it
+        }
+        starts.extend(places);
     }
     if starts.is_empty() {
         starts = session.workspace.locate(None)?;
@@ -141,16 +153,34 @@ fn ask(session: &Session, request: &Request, call: &Call<'_>) -> Result<Answer> 
         progress: call.progress,
     };
     let found = search(&question, &asking)?;
+    let beside = (budget / BESIDE.0).min(BESIDE.1);
     let views = match found.verdict {
         Verdict::Nothing => Vec::new(),
-        Verdict::Answers | Verdict::Doubtful => select(&found, budget - (budget / BESIDE.0).min(BESIDE.1), &access),
+        Verdict::Answers | Verdict::Doubtful => fitting(session, &found, budget - beside, &access),
     };
     let likely = likely(&found, &views);
     let related = relations(session, &found, &views, &access, call)?;
     if call.cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
-    Ok(Answer { found, views, likely, related })
+    Ok(Answer { found, views, likely, related, beside })
+}
+
+/// What is shown in so many tokens, and in as many characters as a result may have: all of it.
+fn fitting(session: &Session, found: &Found, budget: usize, access: &Access<'_>) -> Vec<View> {
+    let style = Style::of(session, false);
+    let style = Style { most: style.most.saturating_sub(NOTES), ..style };
+    let mut budget = budget;
+    loop {
+        let views = select(found, budget, access);
+        let sections: Vec<Section> = views.iter().map(|view| view.section(found)).collect();
+        let shown: usize = render(&sections, style).1.iter().flat_map(|part| &part.shown).map(|(first, last)| last + 1 - first).sum();
+        let kept: usize = views.iter().map(|view| view.kept.iter().filter(|kept| **kept).count()).sum();
+        if shown == kept || budget <= LEAST_TOKENS {
+            return views;
+        }
+        budget = budget * 3 / 4;
+    }
 }
 
 /// Which definition a unit is of; itself where it is of none.
@@ -172,7 +202,8 @@ fn likely(found: &Found, views: &[View]) -> Vec<Ranked> {
         source.syntax.is_none() || !source.units[ranked.unit].name.is_empty()
     };
     let others = found.ranked.iter().filter(|ranked| can_be_told(ranked) && !is_shown(ranked) && seen.insert(whose(found, ranked)));
-    others.copied().collect()
+    let top = found.ranked.first().map_or(0.0, |best| best.score);
+    others.take_while(|ranked| ranked.score >= top - UNLIKELY).copied().collect()
 }
 
 /// What uses the best definitions that are shown, and what they call.
@@ -196,7 +227,11 @@ fn relations(session: &Session, found: &Found, views: &[View], access: &Access<'
             Definitions { file: file.clone(), shown: source.shown.clone(), text: source.text.clone(), syntax: Arc::clone(syntax) };
         let hit = Hit { source: Arc::new(definitions), at, name: unit.name.clone(), is_member: owner.is_some() };
         let repository = Repository::new(&session.workspace, &file, &session.parsed, access, &call.cancel);
-        let around = related(&[hit], (0, owner.map(|_| 1)), &everywhere, &session.workspace, &repository, access);
+        let mut around = related(&[hit], (0, owner.map(|_| 1)), &everywhere, &session.workspace, &repository, access);
+        // Of a name that several definitions have, it cannot be told which of them is used.
+        if found.files.defining(unit.own_name()) > 1 {
+            (around.used_by, around.more) = (Vec::new(), 0);
+        }
         if !around.used_by.is_empty() || !around.calls.is_empty() {
             all.push((unit.name.clone(), around));
         }
@@ -239,6 +274,13 @@ impl Answer {
             let both = [used, calls].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; ");
             notes.push(format!("{name}: {both}"));
         }
+        let mut left = self.beside.max(LEAST_BESIDE);
+        notes.retain(|note| {
+            let cost = o200k(note) + 2;
+            let fits = cost <= left;
+            left -= if fits { cost } else { 0 };
+            fits
+        });
         notes.extend(self.passed_over());
         notes
     }
@@ -278,23 +320,29 @@ impl Answer {
             let mut seen = HashSet::new();
             let units: Vec<&Ranked> = view.units.iter().filter(|ranked| seen.insert(whose(&self.found, ranked))).collect();
             let mut left = view.kept.clone();
-            let mut of_units: Vec<Vec<Range<usize>>> = Vec::new();
-            for ranked in &units {
-                let whole = whose(&self.found, ranked).1;
-                of_units.push(runs(whole.clone().filter(|line| left[*line])));
-                left[whole].fill(false);
+            let mut of_units: Vec<Vec<Range<usize>>> = vec![Vec::new(); units.len()];
+            // What is in another has its lines for itself.
+            let mut inner_first: Vec<usize> = (0..units.len()).collect();
+            inner_first.sort_by_key(|unit| whose(&self.found, units[*unit]).1.len());
+            for unit in inner_first {
+                let lines = whose(&self.found, units[unit]).1;
+                of_units[unit] = runs(lines.clone().filter(|line| left[*line]));
+                left[lines].fill(false);
             }
             // What is shown around them, headers of what they are in above all, goes with the first.
             of_units[0].extend(runs((0..left.len()).filter(|line| left[*line])));
             of_units[0].sort_by_key(|run| run.start);
             results.extend(units.into_iter().zip(of_units).map(|(ranked, lines)| of(ranked, lines)));
         }
-        let listed = LISTED.saturating_sub(results.len()).max(LIKELY);
+        // One of each further file, and the next best.
         let mut likely = self.likely.clone();
         likely.sort_by(|a, b| self.found.of_files[b.source].total_cmp(&self.found.of_files[a.source])); // stable: within a file as they were
-        let mut seen = HashSet::new();
-        let first: Vec<&Ranked> = likely.iter().filter(|ranked| seen.insert(ranked.source)).take(listed).collect();
-        results.extend(first.into_iter().map(|ranked| of(ranked, Vec::new())));
+        let mut seen: HashSet<usize> = self.views.iter().map(|view| view.source).collect();
+        let told: HashSet<_> = self.likely.iter().take(LIKELY).map(|ranked| whose(&self.found, ranked)).collect();
+        let is_listed = |ranked: &&Ranked| seen.insert(ranked.source) || told.contains(&whose(&self.found, ranked));
+        let listed = LISTED.saturating_sub(results.len()).max(LIKELY);
+        let beside: Vec<&Ranked> = likely.iter().filter(is_listed).take(listed).collect();
+        results.extend(beside.into_iter().map(|ranked| of(ranked, Vec::new())));
         results
     }
 }

@@ -14,11 +14,13 @@ use crate::tokens::o200k;
 
 /// Definitions of so many lines are shown whole.
 const SHORT: usize = 30;
+/// Comments above a definition of so many lines are shown with it.
+const SHORT_ABOVE: usize = 8;
 /// Units whose score is further below that of the best are not shown; where the question names the best, they have to be nearer.
-const DROP: f32 = 3.5;
+const DROP: f32 = 4.0;
 const DROP_FROM_NAMED: f32 = 1.5;
 /// Units that do not fit before no more are tried.
-const MISSES: usize = 6;
+const MISSES: usize = 20;
 /// Units that are tried, at most.
 const MOST: usize = 120;
 /// Tokens of a heading, and of a line that marks a gap.
@@ -41,10 +43,16 @@ pub struct View {
     cost: usize,
 }
 
-/// The lines that a unit is shown by: those of its definition where that is short.
+/// The lines that a unit is shown by: those of its definition where that is short, with what is said above it where that is short, too.
 pub fn lines_of(source: &Source, unit: &Unit) -> Range<usize> {
-    let whole = definition(source, unit);
-    if whole.len() <= SHORT { whole } else { unit.lines.clone() }
+    let of = |at: usize| source.syntax.as_ref().map(|syntax| &syntax.definitions[at]);
+    match unit.at.and_then(of) {
+        Some(it) if it.lines.len() <= SHORT && it.lines.start - it.from.min(unit.lines.start) <= SHORT_ABOVE => {
+            it.from.min(unit.lines.start)..it.lines.end
+        }
+        Some(it) if it.lines.len() <= SHORT => it.lines.clone(),
+        _ => unit.lines.clone(),
+    }
 }
 
 /// The lines of the definition that a unit is a piece of; its own if it is none.
@@ -76,15 +84,32 @@ pub fn select(found: &Found, budget: usize, access: &Access<'_>) -> Vec<View> {
             }
             continue;
         }
-        let mut kept = old.clone();
-        kept[wanted].fill(true);
-        codes[ranked.source].complete(&mut kept);
-        fill_cheap_gaps(&mut kept, &lines[ranked.source]);
-        let new = cost_of(&kept, &old, cost, &lines[ranked.source]);
-        if spent - cost + new > budget && !views.is_empty() {
+        let with = |wanted: &Range<usize>, completed: bool| {
+            let mut kept = old.clone();
+            kept[wanted.clone()].fill(true);
+            if completed {
+                codes[ranked.source].complete(&mut kept);
+                fill_cheap_gaps(&mut kept, &lines[ranked.source]);
+            }
+            let new = cost_of(&kept, &old, cost, &lines[ranked.source]);
+            (spent - cost + new <= budget).then_some((kept, new))
+        };
+        let mut fitting = with(&wanted, true);
+        if fitting.is_none() && views.is_empty() {
+            // Of the best there is something in any case: its beginning.
+            let shorter = std::iter::successors(Some(wanted.len()), |length| Some(length / 2).filter(|length| *length > 0));
+            let beginnings = shorter.map(|length| wanted.start..wanted.start + length);
+            fitting = beginnings.flat_map(|part| [with(&part, true), with(&part, false)]).flatten().next();
+            fitting = fitting.or_else(|| {
+                let mut kept = old.clone();
+                kept[wanted.start] = true;
+                Some((kept, budget))
+            });
+        }
+        let Some((kept, new)) = fitting else {
             misses += 1;
             continue;
-        }
+        };
         spent += new - cost;
         match known {
             Some(at) => {

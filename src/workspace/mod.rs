@@ -41,6 +41,9 @@ pub struct Root {
     identity: same_file::Handle,
 }
 
+/// The size of a file, in bytes, and when it was changed: one with the same is the same.
+pub type Stamp = (u64, SystemTime);
+
 /// A place inside a root.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
@@ -152,7 +155,7 @@ impl Workspace {
     }
 
     /// The size of a regular file and when it was changed; none where there is none.
-    pub fn stamp(&self, location: &Location) -> Option<(u64, SystemTime)> {
+    pub fn stamp(&self, location: &Location) -> Option<Stamp> {
         let metadata = self.roots[location.root].through_links(&location.relative, |dir, path| dir.metadata(path)).ok()?;
         Some((metadata.len(), metadata.modified().ok()?.into_std())).filter(|_| metadata.is_file())
     }

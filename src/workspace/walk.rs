@@ -15,7 +15,7 @@ use ignore::overrides::OverrideBuilder;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
-use super::{Location, Workspace};
+use super::{Location, Stamp, Workspace};
 use crate::error::{Error, Result, quote, shorten};
 
 /// Characters of a glob, at most: its compiler calls itself at every brace.
@@ -38,6 +38,20 @@ impl Workspace {
     /// A glob that cannot be parsed, or an ignore file in or above `start` that is not harmless; directories below with such a
     /// file are among those that could not be listed.
     pub fn walk(&self, start: &Location, globs: &[String], cancel: &CancellationToken, visit: impl Fn(Location) + Sync) -> Result<usize> {
+        self.walk_with_stamps(start, globs, cancel, |location, _| visit(location))
+    }
+
+    /// The same, and `visit` may ask for the size of each file and when it was changed.
+    ///
+    /// # Errors
+    /// As those of [`Workspace::walk`].
+    pub fn walk_with_stamps(
+        &self,
+        start: &Location,
+        globs: &[String],
+        cancel: &CancellationToken,
+        visit: impl Fn(Location, &dyn Fn() -> Option<Stamp>) + Sync,
+    ) -> Result<usize> {
         let (root, from) = (&self.roots[start.root].path, self.absolute(start));
         let mut walker = plain_walker(root, &from)?;
         let unlisted = Arc::new(AtomicUsize::new(0));
@@ -88,7 +102,7 @@ impl Workspace {
                     return WalkState::Continue;
                 }
                 if let Some(location) = self.beneath(start, entry.path()) {
-                    visit(location);
+                    visit(location, &|| entry.metadata().ok().and_then(|metadata| Some((metadata.len(), metadata.modified().ok()?))));
                 }
                 WalkState::Continue
             })

@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use codeskim::error::{Error, Result, quote};
 use codeskim::hook;
@@ -165,9 +165,28 @@ fn execute(mut cli: Cli) -> Result<Output> {
     }
 }
 
+/// How long a command may take before it says how far it is, to whoever looks on.
+const SILENCE: Duration = Duration::from_secs(1);
+/// Files between two words of that.
+const STEP: usize = 1000;
+
 /// Calls a tool from a shell.
 fn call(command: Command, session: &Session) -> Result<Output> {
-    let call = Call::default();
+    let (began, is_seen) = (Instant::now(), io::stderr().is_terminal());
+    let progress = |files: usize| {
+        if is_seen && files.is_multiple_of(STEP) && began.elapsed() > SILENCE {
+            let _ = write!(io::stderr().lock(), "\r{files} files\x1b[K");
+        }
+    };
+    let call = Call { progress: Some(&progress), ..Call::default() };
+    let output = call_with(command, session, &call);
+    if is_seen && began.elapsed() > SILENCE {
+        let _ = write!(io::stderr().lock(), "\r\x1b[K");
+    }
+    output
+}
+
+fn call_with(command: Command, session: &Session, call: &Call<'_>) -> Result<Output> {
     match command {
         Command::Read { paths, symbol, lines, line_numbers, focus } => {
             let mut paths = paths.into_iter();
@@ -180,10 +199,10 @@ fn call(command: Command, session: &Session) -> Result<Output> {
                 context_focus_question: focus.focus,
                 ..read_file::Request::default()
             };
-            read_file::run(session, &request, &call)
+            read_file::run(session, &request, call)
         }
         Command::Head { file, lines, focus } => {
-            head::run(session, &head::Request { path: file, lines: Some(lines), context_focus_question: focus.focus }, &call)
+            head::run(session, &head::Request { path: file, lines: Some(lines), context_focus_question: focus.focus }, call)
         }
         Command::Grep {
             pattern,
@@ -220,7 +239,7 @@ fn call(command: Command, session: &Session) -> Result<Output> {
                 files_only: Some(files_with_matches || count),
                 context_focus_question: focus.focus,
             };
-            let output = grep::run(session, &request, &call)?;
+            let output = grep::run(session, &request, call)?;
             let unread = everywhere && something_is_piped();
             let aside = output.aside.into_iter().chain(unread.then(|| UNREAD.to_owned())).reduce(|a, b| format!("{a}\n{b}"));
             Ok(Output { aside, ..output })
@@ -235,9 +254,9 @@ fn call(command: Command, session: &Session) -> Result<Output> {
             } else {
                 search::run
             };
-            run(session, &request, &call)
+            run(session, &request, call)
         }
-        Command::Prune { focus, name } => prune::run(session, prune::Request { name, input: io::stdin().lock(), focus }, &call),
+        Command::Prune { focus, name } => prune::run(session, prune::Request { name, input: io::stdin().lock(), focus }, call),
         Command::Map { files, json, task, prefix, max_tokens, control, seed, match_tokens_of, focus, report: _ } => {
             let task = task.map(|path| read_text(&path)).transpose()?;
             let request = repo_map::Request {
@@ -249,7 +268,7 @@ fn call(command: Command, session: &Session) -> Result<Output> {
             };
             let tokens = match_tokens_of.map(|path| read_text(&path)).transpose()?.map(|map| cl100k(&map));
             let control = control.map(|ControlName::Random| repo_map::Control { seed, tokens });
-            let mapped = repo_map::map(session, &request, control, &call)?;
+            let mapped = repo_map::map(session, &request, control, call)?;
             Ok(Output::extra(if json { serde_json::to_string_pretty(&mapped).expect("a map is JSON") + "\n" } else { mapped.map.text }))
         }
         _ => unreachable!("the other commands call no tool"),

@@ -184,6 +184,8 @@ const DEFINE: [&str; 33] = [
     "delegate",
     "macro",
 ];
+/// Those of them that begin values, and in other languages say something of a type.
+const VALUES: [&[u8]; 5] = [b"const", b"let", b"var", b"val", b"static"];
 /// Words with which no definition begins.
 const OTHER: [&str; 34] = [
     "if", "else", "elif", "for", "while", "return", "switch", "case", "match", "try", "catch", "except", "raise", "throw", "yield",
@@ -245,7 +247,13 @@ fn defined(line: &[u8]) -> Option<Range<usize>> {
                 return None;
             }
             if keyword && !DEFINE.contains(&word) {
-                return Some(at..end);
+                // `static int get(`, `const char *name(`: what follows is a type, unless it is given a value.
+                let is_value = words.last().is_some_and(|last| VALUES.contains(&&line[last.clone()]));
+                let next = line[end..].trim_ascii_start().first();
+                if !is_value || matches!(next, Some(b'=' | b':')) {
+                    return Some(at..end);
+                }
+                keyword = false;
             }
             keyword |= DEFINE.contains(&word);
             words.push(at..end);
@@ -253,6 +261,8 @@ fn defined(line: &[u8]) -> Option<Range<usize>> {
             continue;
         }
         match byte {
+            // `pub(crate)`
+            b'(' if words.last().is_some_and(|word| &line[word.clone()] == b"pub") => at += closing(&line[at..], b'(', b')')?,
             // `impl<T>`, Go's `func (s *Store) Get`
             b'<' if keyword => at += closing(&line[at..], b'<', b'>')?,
             b'(' if keyword && words.len() == 1 => at += closing(&line[at..], b'(', b')')?,
@@ -296,6 +306,9 @@ mod tests {
             ("func (s *Store) Get(key string) error {", "Get"),
             ("impl<T> Store<T> {", "Store"),
             ("static int *get_item(void)", "get_item"),
+            ("public static void main(String[] args) {", "main"),
+            ("const char *name_of(int x) {", "name_of"),
+            ("pub static LIMIT: usize = 3;", "LIMIT"),
             ("  get(key) {", "get"),
             ("export const load = () => {", "load"),
             ("#define MAX 3", "MAX"),

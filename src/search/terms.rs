@@ -127,7 +127,7 @@ mod tests {
         let mut terms = Terms::default();
         let mut of = |word: &str| terms.of(word.as_bytes());
         for forms in
-            [["route", "Routing"], ["parser", "parses"], ["throttle", "THROTTLED"], ["retries", "retry"], ["recovery", "recoverer"]]
+            [["route", "Routing"], ["parsing", "parses"], ["throttle", "THROTTLED"], ["retries", "retry"], ["recovery", "recoverer"]]
         {
             assert_eq!(of(forms[0]), of(forms[1]), "{forms:?}");
         }

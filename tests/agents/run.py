@@ -5,7 +5,7 @@
 
 Installs the agents of package.json and requirements.txt into DIR (npm and pip; 3 GB), and for each makes a home directory of its own, lets
 `codeskim setup` configure it there, and runs it without a terminal on a copy of this repository's sources. The model calls read_file with a
-question, grep with a question and head. Exits with 1 if a text did not reach the model as codeskim gave it.
+question, grep with a question, head and search. Exits with 1 if a text did not reach the model as codeskim gave it.
 """
 
 import argparse
@@ -28,6 +28,7 @@ PLAN = [
     ("read_file", {"path": "src/workspace/mod.rs", "context_focus_question": QUESTION}),
     ("grep", {"pattern": "Error::\\w+", "path": "src", "context_focus_question": "Where is a path outside the roots refused?"}),
     ("head", {"path": "Cargo.toml", "lines": 12}),
+    ("search", {"question": QUESTION}),
 ]
 TASK = "Find out what happens when a link with an absolute target points into the root."
 LIMIT = 240  # seconds an agent may take
@@ -250,7 +251,7 @@ def main():
     parser.add_argument("--only", nargs="*", choices=AGENTS, default=list(AGENTS))
     options = parser.parse_args()
     directories = install(options.work)
-    print("agent | version | read_file | grep | head | instructions | time")
+    print("agent | version | read_file | grep | head | search | instructions | time")
     rows = [lambda name=name: [check_agent(name, options.codeskim, directories, options.work)] for name in options.only]
     if "claude-code" in options.only:
         rows.append(lambda: check_hook(options.codeskim, directories, options.work))

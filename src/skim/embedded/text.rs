@@ -67,10 +67,7 @@ impl Vocabulary {
     }
 
     /// The most frequent word that a word in lower case is a form of; itself where that is not known.
-    pub fn base<'a>(&self, word: &'a str) -> &'a str
-    where
-        'static: 'a,
-    {
+    pub fn base<'a>(&self, word: &'a str) -> &'a str {
         let stem = self.ids.get(word.as_bytes()).map(|id| self.stem(*id)).and_then(|id| self.words.get(id as usize - 1));
         stem.copied().unwrap_or(word)
     }

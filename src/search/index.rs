@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rayon::prelude::*;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,9 @@ use crate::workspace::{Location, Stamp, Workspace};
 pub const LARGEST: u64 = 1_000_000;
 /// What the index may take in memory, in bytes: files beyond are passed over.
 const MOST_MEMORY: usize = 1 << 29;
+
+/// Files that were changed so lately are read anew by the next search.
+const SETTLED: Duration = Duration::from_millis(100);
 
 /// A file in the index.
 #[derive(Clone)]
@@ -108,8 +112,11 @@ impl Index {
                     return;
                 }
                 None => {
-                    let document = Arc::new(read(workspace, &file));
-                    self.keep(file.clone(), Known { stamp, document: Arc::clone(&document) });
+                    let Some(document) = read(workspace, &file).map(Arc::new) else { return };
+                    // A file that was changed just now may be changed again within the same tick of its clock.
+                    if stamp.1.elapsed().is_ok_and(|age| age > SETTLED) {
+                        self.keep(file.clone(), Known { stamp, document: Arc::clone(&document) });
+                    }
                     document
                 }
             };
@@ -162,18 +169,16 @@ impl Index {
     }
 }
 
-/// A file as a document; one without passages where it is no text, or cannot be read.
-fn read(workspace: &Workspace, file: &Location) -> Document {
-    let Ok(open) = workspace.open_location(file) else { return Document::default() };
+/// A file as a document; one without passages where it is no text, none where it cannot be read.
+fn read(workspace: &Workspace, file: &Location) -> Option<Document> {
+    let open = workspace.open_location(file).ok()?;
     let mut bytes = Vec::with_capacity(open.bytes.min(LARGEST) as usize + 1);
-    if open.file.take(LARGEST).read_to_end(&mut bytes).is_err() {
-        return Document::default();
-    }
+    open.file.take(LARGEST).read_to_end(&mut bytes).ok()?;
     if memchr::memchr(0, &bytes[..bytes.len().min(SAMPLE)]).is_some() {
-        let Ok(text) = decode(bytes) else { return Document::default() }; // UTF-16
+        let Ok(text) = decode(bytes) else { return Some(Document::default()) }; // UTF-16
         bytes = text.as_str().as_bytes().to_vec();
     }
-    TERMS.with_borrow_mut(|terms| Document::new(&bytes, terms))
+    Some(TERMS.with_borrow_mut(|terms| Document::new(&bytes, terms)))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

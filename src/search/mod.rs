@@ -12,10 +12,11 @@ mod skimmed;
 mod terms;
 pub mod units;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use self::index::{Files, Index};
 use self::lexical::{Asked, Candidate};
@@ -30,6 +31,9 @@ use crate::workspace::{Location, Workspace};
 
 /// Files that are read, at most, the likeliest first.
 const MOST_FILES: usize = 40;
+
+/// The threads that search: they wait for those who parse, and what other calls skim is not to wait for them.
+static SEARCHERS: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().build().expect("threads can be started"));
 
 /// What a question is asked of.
 pub struct Asking<'a> {
@@ -87,6 +91,12 @@ pub fn search(question: &FocusQuestion, asking: &Asking<'_>) -> Result<Found> {
     let stage = |name: &str| tracing::debug!(milliseconds = began.elapsed().as_millis(), "{name}");
     let files = asking.index.files(asking.workspace, asking.starts, cancel, asking.progress)?;
     stage("all files are known");
+    SEARCHERS.install(|| answer(question, asking, files, &stage))
+}
+
+/// Ranks what answers in these files.
+fn answer(question: &FocusQuestion, asking: &Asking<'_>, files: Files, stage: &(dyn Fn(&str) + Sync)) -> Result<Found> {
+    let cancel = asking.access.cancel();
     let mut asked = Asked::new(question, &mut Terms::default());
     let mut candidates = asked.score(&files.files);
     candidates.sort_by(|a, b| first(b).total_cmp(&first(a)).then(a.file.cmp(&b.file)));

@@ -204,8 +204,9 @@ impl Source {
     fn of_passages(&self, lines: &[&str]) -> Vec<Unit> {
         let document = &self.indexed.document;
         let passages = (0..document.passages.len()).map(|passage| document.lines_of(passage));
+        let indents = indents(lines);
         let inside = |range: Range<usize>| range.start.min(lines.len())..range.end.min(lines.len());
-        passages.map(inside).flat_map(|range| pieces(lines, range)).map(|lines| Unit { lines, ..Unit::default() }).collect()
+        passages.map(inside).flat_map(|range| pieces(&indents, range)).map(|lines| Unit { lines, ..Unit::default() }).collect()
     }
 }
 
@@ -269,6 +270,7 @@ fn of_syntax(syntax: &Syntax, lines: &[&str]) -> Vec<Unit> {
             whose[above..first].fill(Some(at)); // at the top of a file a comment is the file's
         }
     }
+    let indents = indents(lines);
     let mut units = Vec::new();
     let mut start = 0;
     for run in whose.chunk_by(|a, b| a == b) {
@@ -279,23 +281,30 @@ fn of_syntax(syntax: &Syntax, lines: &[&str]) -> Vec<Unit> {
         let unit = |lines| Unit { lines, name: name.clone(), at: run[0], evidence: OfUnit::default() };
         // Long comments above a short definition do not make it a long one.
         let is_short = run[0].is_some_and(|at| syntax.definitions[at].within == 0 && syntax.definitions[at].lines.len() <= LONGEST);
-        let parts = if is_short { vec![range] } else { pieces(lines, range) };
+        let parts = if is_short { vec![range] } else { pieces(&indents, range) };
         units.extend(parts.into_iter().filter(says_something).map(unit));
     }
     units
 }
 
+/// How far each line is indented, in bytes; none for one with which no statement begins.
+fn indents(lines: &[&str]) -> Vec<Option<usize>> {
+    let of = |line: &&str| {
+        let text = line.trim_start();
+        text.starts_with(|c: char| !matches!(c, '}' | ')' | ']')).then(|| line.len() - text.len())
+    };
+    lines.iter().map(of).collect()
+}
+
 /// A run of lines, in pieces where it is long: each of some statements, and long ones of these in pieces, too.
-fn pieces(lines: &[&str], run: Range<usize>) -> Vec<Range<usize>> {
+fn pieces(indents: &[Option<usize>], run: Range<usize>) -> Vec<Range<usize>> {
     if run.len() <= LONGEST {
         return vec![run];
     }
-    let indent = |line: &str| line.len() - line.trim_start().len();
-    let begins = |i: &usize| lines[*i].trim_start().starts_with(|c: char| !matches!(c, '}' | ')' | ']')) && !lines[*i].trim().is_empty();
-    let mut levels: Vec<usize> = run.clone().filter(begins).map(|i| indent(lines[i])).collect();
+    let mut levels: Vec<usize> = indents[run.clone()].iter().flatten().copied().collect();
     levels.sort_unstable();
     levels.dedup();
-    let starts_at = |level: usize| run.clone().filter(begins).filter(|i| indent(lines[*i]) <= level).collect::<Vec<_>>();
+    let starts_at = |level: usize| run.clone().filter(|i| indents[*i].is_some_and(|indent| indent <= level)).collect::<Vec<_>>();
     let Some(starts) = levels.into_iter().map(starts_at).find(|starts| starts.len() > 1) else {
         return run.clone().step_by(LONGEST).map(|start| start..(start + LONGEST).min(run.end)).collect();
     };
@@ -313,7 +322,7 @@ fn pieces(lines: &[&str], run: Range<usize>) -> Vec<Range<usize>> {
         }
         last = end..end;
         if statement.len() > LONGEST {
-            found.extend(pieces(lines, statement));
+            found.extend(pieces(indents, statement));
         } else {
             last = statement;
         }

@@ -21,6 +21,8 @@ const DROP: f32 = 4.0;
 const DROP_FROM_NAMED: f32 = 1.5;
 /// Units that do not fit before no more are tried.
 const MISSES: usize = 20;
+/// Lines of all files among which views are completed, at most, each time that a unit is tried: beyond, units come without what is around them.
+const MOST_WORK: usize = 400_000;
 /// Units that are tried, at most.
 const MOST: usize = 120;
 /// Tokens of a heading, and of a line that marks a gap.
@@ -67,7 +69,7 @@ pub fn select(found: &Found, budget: usize, access: &Access<'_>) -> Vec<View> {
     let codes: Vec<Code<'_>> =
         found.sources.iter().zip(&lines).map(|(source, lines)| Code::part(&source.shown, lines, 0..lines.len(), access)).collect();
     let mut views: Vec<View> = Vec::new();
-    let (mut spent, mut misses) = (0, 0);
+    let (mut spent, mut misses, mut work) = (0, 0, 0);
     let drop = if found.names_best { DROP_FROM_NAMED } else { DROP };
     let least = found.ranked.first().map_or(0.0, |best| best.score) - drop;
     for ranked in found.ranked.iter().take(MOST).take_while(|ranked| ranked.score >= least) {
@@ -84,10 +86,11 @@ pub fn select(found: &Found, budget: usize, access: &Access<'_>) -> Vec<View> {
             }
             continue;
         }
+        work += lines[ranked.source].len();
         let with = |wanted: &Range<usize>, completed: bool| {
             let mut kept = old.clone();
             kept[wanted.clone()].fill(true);
-            if completed {
+            if completed && work <= MOST_WORK {
                 codes[ranked.source].complete(&mut kept);
                 fill_cheap_gaps(&mut kept, &lines[ranked.source]);
             }

@@ -202,8 +202,7 @@ fn likely(found: &Found, views: &[View]) -> Vec<Ranked> {
         source.syntax.is_none() || !source.units[ranked.unit].name.is_empty()
     };
     let others = found.ranked.iter().filter(|ranked| can_be_told(ranked) && !is_shown(ranked) && seen.insert(whose(found, ranked)));
-    let top = found.ranked.first().map_or(0.0, |best| best.score);
-    others.take_while(|ranked| ranked.score >= top - UNLIKELY).copied().collect()
+    others.copied().collect()
 }
 
 /// What uses the best definitions that are shown, and what they call.
@@ -254,7 +253,9 @@ impl Answer {
     /// What is said after the lines.
     fn notes(&self) -> Vec<String> {
         let doubt = (self.found.verdict == Verdict::Doubtful).then(|| "this may well not answer the question".to_owned());
-        let likely = self.likely.iter().take(LIKELY).map(|ranked| format!("also likely: {}", self.place(ranked)));
+        let least = self.found.ranked.first().map_or(0.0, |best| best.score) - UNLIKELY;
+        let likely = self.likely.iter().take_while(|ranked| ranked.score >= least).take(LIKELY);
+        let likely = likely.map(|ranked| format!("also likely: {}", self.place(ranked)));
         let mut notes: Vec<String> = doubt.into_iter().chain(likely).collect();
         for (name, around) in &self.related {
             let more = around.more + around.used_by.len().saturating_sub(MENTIONED);
@@ -302,7 +303,7 @@ impl Answer {
         format!("Nothing in {} seems to answer this.{near}{said}\n", counted(self.found.files.files.len(), "file"))
     }
 
-    /// Definitions with the lines that are shown of them, best first, then those without.
+    /// Definitions with the lines that are shown of them, and the best of which none are: by file, the best file first.
     fn results(&self) -> Vec<Value> {
         let sum: f32 = self.found.ranked.iter().map(|ranked| ranked.score.exp()).sum();
         let of = |ranked: &Ranked, lines: Vec<Range<usize>>| {
@@ -315,7 +316,7 @@ impl Answer {
                 "score": f64::from((ranked.score.exp() / sum * 10_000.0).round()) / 10_000.0,
             })
         };
-        let mut results = Vec::new();
+        let mut results: Vec<(usize, Value)> = Vec::new();
         for view in &self.views {
             let mut seen = HashSet::new();
             let units: Vec<&Ranked> = view.units.iter().filter(|ranked| seen.insert(whose(&self.found, ranked))).collect();
@@ -332,7 +333,7 @@ impl Answer {
             // What is shown around them, headers of what they are in above all, goes with the first.
             of_units[0].extend(runs((0..left.len()).filter(|line| left[*line])));
             of_units[0].sort_by_key(|run| run.start);
-            results.extend(units.into_iter().zip(of_units).map(|(ranked, lines)| of(ranked, lines)));
+            results.extend(units.into_iter().zip(of_units).map(|(ranked, lines)| (view.source, of(ranked, lines))));
         }
         // One of each further file, and the next best.
         let mut likely = self.likely.clone();
@@ -342,8 +343,9 @@ impl Answer {
         let is_listed = |ranked: &&Ranked| seen.insert(ranked.source) || told.contains(&whose(&self.found, ranked));
         let listed = LISTED.saturating_sub(results.len()).max(LIKELY);
         let beside: Vec<&Ranked> = likely.iter().filter(is_listed).take(listed).collect();
-        results.extend(beside.into_iter().map(|ranked| of(ranked, Vec::new())));
-        results
+        results.extend(beside.into_iter().map(|ranked| (ranked.source, of(ranked, Vec::new()))));
+        results.sort_by(|(a, _), (b, _)| self.found.of_files[*b].total_cmp(&self.found.of_files[*a]));
+        results.into_iter().map(|(_, result)| result).collect()
     }
 }
 

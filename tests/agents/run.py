@@ -202,7 +202,7 @@ class Place:
         foreign = ("CODESKIM_", "XDG_", "ANTHROPIC_", "OPENAI_", "CLAUDE")
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
         path = os.pathsep.join([*map(str, directories), self.environment["PATH"]])
-        self.environment |= {"HOME": str(self.home), "PATH": path, "NO_COLOR": "1"}
+        self.environment |= {"HOME": str(self.home), "PWD": str(self.project), "PATH": path, "NO_COLOR": "1"}
         self.command, environment = AGENTS[name](self.home, self.model.url)
         self.environment |= environment
         self.setup = self.output([codeskim, "setup", name, "--yes", *options])  # beside what is already in the agent's configuration

@@ -15,7 +15,7 @@ async fn both_eras_list_the_same_tools_and_read_the_same_file() {
     for era in eras() {
         let client = Client::start(Path::new(REPOSITORY), era).await;
         let tools = client.0.list_all_tools().await.expect("tools");
-        assert_eq!(tools.iter().map(|tool| tool.name.as_ref()).collect::<Vec<_>>(), ["read_file", "grep", "head", "repo_map"]);
+        assert_eq!(tools.iter().map(|tool| tool.name.as_ref()).collect::<Vec<_>>(), ["read_file", "grep", "search", "head", "repo_map"]);
         for tool in &tools {
             let hints = tool.annotations.as_ref().expect("annotations");
             assert_eq!((hints.read_only_hint, hints.destructive_hint, hints.open_world_hint), (Some(true), Some(false), Some(false)));

@@ -106,7 +106,8 @@ fn used_by(
 
 /// Whether a line is a comment, or is said about a definition.
 fn says(source: &Source, line: usize) -> bool {
-    let text = source.lines()[line].trim_start().to_owned();
+    let lines = source.lines();
+    let Some(text) = lines.get(line).map(|line| line.trim_start()) else { return true }; // the file has changed since it was searched
     let is_comment = ["//", "# ", "##", "/*", "* ", "--"].iter().any(|mark| text.starts_with(mark));
     is_comment || source.syntax.definitions.iter().any(|it| it.doc.as_ref().is_some_and(|doc| doc.contains(&line)))
 }

@@ -234,14 +234,16 @@ fn lines_are_the_files_while_they_are_written() {
     let directory = repository();
     let path = directory.path().join("net/retry.py");
     let versions: Vec<String> = (0..6).map(|i| format!("{}{RETRY}", "# a comment\n".repeat(i * 3))).collect();
-    let stop = AtomicBool::new(false);
+    let (stop, new) = (AtomicBool::new(false), directory.path().join("net/.new"));
     std::thread::scope(|scope| {
+        let _stops = Stops(&stop);
         scope.spawn(|| {
             for version in versions.iter().cycle() {
                 if stop.load(Ordering::Relaxed) {
                     return;
                 }
-                std::fs::write(&path, version).expect("written");
+                // At once, as a line that is half written is not what is looked for here.
+                std::fs::write(&new, version).and_then(|()| std::fs::rename(&new, &path)).expect("written");
             }
         });
         let session = session(directory.path());
@@ -253,13 +255,20 @@ fn lines_are_the_files_while_they_are_written() {
                         let all: Vec<&str> = version.split_inclusive('\n').collect();
                         lines.iter().all(|(number, line)| all.get(number - 1) == Some(&line.as_str()))
                     };
-                    // A file that is being written may also be seen cut short.
                     assert!(versions.iter().any(is_of), "{lines:?}");
                 }
             }
         }
-        stop.store(true, Ordering::Relaxed);
     });
+}
+
+/// Ends what runs beside a test, also where that fails.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What uses a definition, and where what it calls is defined.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 use super::words::{Everywhere, Found, Looks};
 use super::{Hit, Source, around, is_aside, with_word};
@@ -23,6 +24,15 @@ pub struct Mention {
     pub place: String,
     /// The definition that it is in.
     pub within: Option<String>,
+}
+
+impl fmt::Display for Mention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.within {
+            Some(within) => write!(f, "{} in {within}", self.place),
+            None => f.write_str(&self.place),
+        }
+    }
 }
 
 /// What is around a definition.

@@ -120,9 +120,13 @@ impl Document {
 
     /// The entries of a term, passage by passage.
     pub fn of(&self, term: Term) -> &[Entry] {
+        &self.entries[self.places(term)]
+    }
+
+    /// Which of the entries are a term's.
+    pub fn places(&self, term: Term) -> Range<usize> {
         let from = self.entries.partition_point(|entry| entry.term < term);
-        let count = self.entries[from..].iter().take_while(|entry| entry.term == term).count();
-        &self.entries[from..from + count]
+        from..from + self.entries[from..].iter().take_while(|entry| entry.term == term).count()
     }
 
     /// Bytes that it takes in memory, about.

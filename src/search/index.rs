@@ -13,12 +13,11 @@ use tokio_util::sync::CancellationToken;
 use super::document::Document;
 use super::terms::{Terms, whole};
 use crate::error::{Error, Result};
+use crate::lookup::words::LARGEST_SOURCE;
 use crate::syntax::Language;
 use crate::workspace::text::{SAMPLE, decode};
 use crate::workspace::{Location, Stamp, Workspace};
 
-/// Larger files are made by programs, in bytes.
-pub const LARGEST: u64 = 1_000_000;
 /// What the index may take in memory, in bytes: files beyond are passed over.
 const MOST_MEMORY: usize = 1 << 29;
 
@@ -68,9 +67,7 @@ impl Files {
 
     /// The files that have a name, as far as words tell.
     pub fn with_name(&self, name: &str) -> Vec<Location> {
-        let mut terms = Terms::default();
-        let mut all = Vec::new();
-        terms.each(name.as_bytes(), |term| all.push(term));
+        let all = Terms::default().of_name(name);
         let has = |indexed: &&Indexed| all.iter().all(|term| !indexed.document.of(*term).is_empty());
         self.files.iter().filter(has).map(|indexed| indexed.file.clone()).collect()
     }
@@ -100,7 +97,7 @@ impl Index {
             if let Some(progress) = progress {
                 progress(count);
             }
-            if stamp.0 > LARGEST {
+            if stamp.0 > LARGEST_SOURCE {
                 large.fetch_add(usize::from(Language::of(&file.path()).is_some()), Ordering::Relaxed);
                 return;
             }
@@ -172,8 +169,8 @@ impl Index {
 /// A file as a document; one without passages where it is no text, none where it cannot be read.
 fn read(workspace: &Workspace, file: &Location) -> Option<Document> {
     let open = workspace.open_location(file).ok()?;
-    let mut bytes = Vec::with_capacity(open.bytes.min(LARGEST) as usize + 1);
-    open.file.take(LARGEST).read_to_end(&mut bytes).ok()?;
+    let mut bytes = Vec::with_capacity(open.bytes.min(LARGEST_SOURCE) as usize + 1);
+    open.file.take(LARGEST_SOURCE).read_to_end(&mut bytes).ok()?;
     if memchr::memchr(0, &bytes[..bytes.len().min(SAMPLE)]).is_some() {
         let Ok(text) = decode(bytes) else { return Some(Document::default()) }; // UTF-16
         bytes = text.as_str().as_bytes().to_vec();

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::document::{Document, Entry};
+use super::document::Entry;
 use super::evidence::evidence;
 use super::index::Indexed;
 use super::terms::{Term, Terms, is_whole, whole};
@@ -33,8 +33,6 @@ const SAYS_LITTLE: f32 = 0.4;
 const MOST_TERMS: usize = 120;
 /// Words that may be one name together, at most.
 const MOST_JOINED: usize = 3;
-/// Passages of a file that are told, at most.
-const MOST_PASSAGES: usize = 12;
 
 /// A term of a question.
 #[derive(Debug, Clone, Copy)]
@@ -73,8 +71,6 @@ pub struct Candidate {
     pub file: usize,
     /// What speaks for it.
     pub evidence: OfFile,
-    /// Its best passages, the best first, each with its score.
-    pub passages: Vec<(usize, f32)>,
 }
 
 evidence! {
@@ -204,7 +200,7 @@ impl Asked {
     pub fn score(&mut self, files: &[Indexed]) -> Vec<Candidate> {
         let places = |indexed: &Indexed| -> Vec<Option<Range<usize>>> {
             let document = &indexed.document;
-            let of = |wanted: &Wanted| Some(range_of(document, wanted.term)).filter(|range| !range.is_empty());
+            let of = |wanted: &Wanted| Some(document.places(wanted.term)).filter(|range| !range.is_empty());
             self.terms.iter().chain(&self.names).map(of).collect()
         };
         let found: Vec<(usize, Vec<Option<Range<usize>>>)> = files
@@ -242,13 +238,12 @@ impl Asked {
         }
         let score = |(passage, counts): (&u16, &Vec<f32>)| {
             let length = document.passages[usize::from(*passage)].length as f32;
-            (usize::from(*passage), self.bm25(length, self.average_passage, |at| counts[at]))
+            self.bm25(length, self.average_passage, |at| counts[at])
         };
-        let mut passages: Vec<(usize, f32)> = by_passage.iter().map(score).collect();
-        passages.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        passages.truncate(MOST_PASSAGES);
+        let mut passages: Vec<f32> = by_passage.iter().map(score).collect();
+        passages.sort_by(|a, b| b.total_cmp(a));
         let (stem, directories) = names_of(&indexed.path);
-        let (called, directories) = (words_of(stem, terms), directories.iter().flat_map(|part| words_of(part, terms)).collect());
+        let (called, directories) = (terms.of_name(stem), directories.iter().flat_map(|part| terms.of_name(part)).collect());
         let is_asked = |term: &&Term| self.terms.iter().any(|wanted| wanted.term == **term);
         let words: Vec<&Term> = called.iter().filter(|term| !is_whole(**term)).collect();
         let defines =
@@ -256,8 +251,8 @@ impl Asked {
         let share_of_names: f32 = self.names.iter().zip(named).filter(|(_, place)| defines(place)).map(|(wanted, _)| wanted.worth).sum();
         let evidence = OfFile {
             whole: of_all,
-            passage: passages.first().map_or(0.0, |(_, score)| *score),
-            others: passages.iter().skip(1).take(3).map(|(_, score)| score).sum::<f32>() / 3.0,
+            passage: passages.first().copied().unwrap_or(0.0),
+            others: passages.iter().skip(1).take(3).sum::<f32>() / 3.0,
             has: self.share(|at| own[at].is_some()),
             called: self.share_of(&called),
             asked: words.iter().copied().filter(is_asked).count() as f32 / words.len().max(1) as f32,
@@ -270,18 +265,13 @@ impl Asked {
             aside: f32::from(u8::from(document.is_generated || is_aside(&indexed.path) && !self.wants_aside)),
             prose: f32::from(u8::from(Language::of(&indexed.path).is_none())),
         };
-        Candidate { file, evidence, passages }
+        Candidate { file, evidence }
     }
 }
 
 /// Occurrences in code, comments and names together.
 fn weighed(entry: &Entry) -> f32 {
     f32::from(entry.code) + COMMENT * f32::from(entry.comments()) + NAME * f32::from(entry.names())
-}
-
-fn range_of(document: &Document, term: Term) -> Range<usize> {
-    let from = document.entries.partition_point(|entry| entry.term < term);
-    from..from + document.entries[from..].iter().take_while(|entry| entry.term == term).count()
 }
 
 /// Names that say nothing of a file but what its directory is called.
@@ -299,12 +289,4 @@ fn names_of(path: &str) -> (&str, Vec<&str>) {
             (stem, parts)
         }
     }
-}
-
-fn words_of(name: &str, terms: &mut Terms) -> HashSet<Term> {
-    let mut words = HashSet::new();
-    terms.each(name.as_bytes(), |term| {
-        words.insert(term);
-    });
-    words
 }

@@ -1,6 +1,6 @@
 //! Words of code and of questions, as they are compared: parts of identifiers without their endings, and identifiers whole.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -55,6 +55,15 @@ impl Terms {
         }
         let stem = self.stemmer.stem(vocabulary().base(word));
         Some(fnv1a(shorter(&stem).as_bytes()) & !WHOLE | 1) // never 0
+    }
+
+    /// The terms of a name.
+    pub fn of_name(&mut self, name: &str) -> HashSet<Term> {
+        let mut all = HashSet::new();
+        self.each(name.as_bytes(), |term| {
+            all.insert(term);
+        });
+        all
     }
 
     /// Visits the terms of a text: those of the parts of each identifier, and that of the identifier where it has several.

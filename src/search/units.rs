@@ -9,6 +9,7 @@ use super::evidence::evidence;
 use super::index::Indexed;
 use super::lexical::{Asked, Candidate};
 use super::terms::{Term, Terms, is_whole, whole};
+use crate::lookup::words::LARGEST_SOURCE;
 use crate::syntax::{Access, Kind, Language, Names, Syntax};
 use crate::workspace::Workspace;
 use crate::workspace::text::{self, Text};
@@ -114,7 +115,7 @@ impl Source {
         access: &Access<'_>,
         terms: &mut Terms,
     ) -> Option<Self> {
-        let open = workspace.open_location(&indexed.file).ok().filter(|open| open.bytes <= super::index::LARGEST)?;
+        let open = workspace.open_location(&indexed.file).ok().filter(|open| open.bytes <= LARGEST_SOURCE)?;
         let shown = open.shown.clone();
         let text = text::read(open, None, None, access.cancel()).ok()?.text;
         let language = Language::of(&indexed.path);
@@ -162,7 +163,7 @@ impl Source {
         }
         for unit in &mut units {
             let (owner, own_name) = unit.name.rsplit_once('.').unwrap_or(("", &unit.name));
-            let (called, of_owner) = (words_of(own_name, terms), words_of(owner, terms));
+            let (called, of_owner) = (terms.of_name(own_name), terms.of_name(owner));
             let (length, mut counts) = count(std::slice::from_ref(&unit.lines));
             for (at, wanted) in asked.terms.iter().enumerate() {
                 if called.contains(&wanted.term) {
@@ -331,12 +332,4 @@ fn pieces(indents: &[Option<usize>], run: Range<usize>) -> Vec<Range<usize>> {
         found.push(last);
     }
     found
-}
-
-fn words_of(name: &str, terms: &mut Terms) -> HashSet<Term> {
-    let mut words = HashSet::new();
-    terms.each(name.as_bytes(), |term| {
-        words.insert(term);
-    });
-    words
 }

@@ -22,12 +22,13 @@ use crate::prune::code::Code;
 use crate::prune::render::{self, Page, ReadBack};
 use crate::prune::{Decision, FocusQuestion, Limits, Pointer, decide};
 use crate::repomap::repository::Memory;
+use crate::search::Asking;
 use crate::search::index::Index;
 use crate::skim::Skimmer;
 use crate::skim::embedded::Embedded;
-use crate::syntax::Reader;
-use crate::workspace::Workspace;
+use crate::syntax::{Access, Reader};
 use crate::workspace::text::Excerpt;
+use crate::workspace::{Location, Workspace};
 
 /// Lines of a file, at most, that is parsed whole where only a part of it is asked for.
 const LONGEST_AROUND: usize = 20_000;
@@ -198,6 +199,11 @@ impl Session {
     #[must_use]
     pub fn with_syntax(self, syntax: Arc<Reader>) -> Self {
         Self { syntax, ..self }
+    }
+
+    /// What a question to all files beneath some places is asked of.
+    fn asking<'a>(&'a self, starts: &'a [Location], access: &'a Access<'a>, progress: Option<&'a (dyn Fn(usize) + Sync)>) -> Asking<'a> {
+        Asking { workspace: &self.workspace, index: &self.index, starts, access, skimmer: &self.skimmer, progress }
     }
 
     /// Notes that a file was read.

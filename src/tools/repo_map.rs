@@ -12,7 +12,7 @@ use crate::error::{Error, Result, counted, quote, shorten};
 use crate::prune::FocusQuestion;
 use crate::repomap::repository::{Repository, Skipped, join, source_files};
 use crate::repomap::{self, Closure, Entry, LEAST_TOKENS, Map, Options, TOKENS, control, task};
-use crate::search::{Asking, search};
+use crate::search::search;
 use crate::syntax::Language;
 use crate::workspace::{Location, Workspace};
 
@@ -286,14 +286,7 @@ fn by_question(
 ) -> Result<(Vec<usize>, Option<String>)> {
     let starts: Vec<Location> = closure.nodes.iter().map(|node| first.beside(&node.path)).collect();
     let access = session.syntax.access(&call.cancel);
-    let asking = Asking {
-        workspace: &session.workspace,
-        index: &session.index,
-        starts: &starts,
-        access: &access,
-        skimmer: &session.skimmer,
-        progress: None,
-    };
+    let asking = session.asking(&starts, &access, None);
     let found = search(question, &asking)?;
     let mut of_files: HashMap<&str, Vec<usize>> = HashMap::new();
     for (i, entry) in entries.iter().enumerate() {

@@ -19,7 +19,7 @@ use crate::prune::FocusQuestion;
 use crate::prune::render::numbers;
 use crate::repomap::repository::Repository;
 use crate::search::ranking::Verdict;
-use crate::search::{Asking, Found, Ranked, search};
+use crate::search::{Found, Ranked, search};
 use crate::syntax::Access;
 use crate::tokens::o200k;
 use crate::workspace::Location;
@@ -144,14 +144,7 @@ fn ask(session: &Session, request: &Request, call: &Call<'_>) -> Result<Answer> 
         starts = session.workspace.locate(None)?;
     }
     let access = session.syntax.access(&call.cancel);
-    let asking = Asking {
-        workspace: &session.workspace,
-        index: &session.index,
-        starts: &starts,
-        access: &access,
-        skimmer: &session.skimmer,
-        progress: call.progress,
-    };
+    let asking = session.asking(&starts, &access, call.progress);
     let found = search(&question, &asking)?;
     let beside = (budget / BESIDE.0).min(BESIDE.1);
     let views = match found.verdict {
@@ -259,15 +252,7 @@ impl Answer {
         let mut notes: Vec<String> = doubt.into_iter().chain(likely).collect();
         for (name, around) in &self.related {
             let more = around.more + around.used_by.len().saturating_sub(MENTIONED);
-            let used: Vec<String> = around
-                .used_by
-                .iter()
-                .take(MENTIONED)
-                .map(|it| match &it.within {
-                    Some(within) => format!("{} in {within}", it.place),
-                    None => it.place.clone(),
-                })
-                .collect();
+            let used: Vec<String> = around.used_by.iter().take(MENTIONED).map(ToString::to_string).collect();
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let used = if used.is_empty() { String::new() } else { format!("used by {}{more}", used.join(", ")) };
             let calls: Vec<&str> = around.calls.iter().take(MENTIONED).map(String::as_str).collect();

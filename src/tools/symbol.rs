@@ -184,9 +184,7 @@ impl Lookup<'_> {
         let owner = query.owners.last().and_then(|owner| self.words.iter().rposition(|word| word == owner));
         let around = related(hits, (word, owner), &self.everywhere, &self.session.workspace, &repository, &access);
         if !around.used_by.is_empty() {
-            let mention =
-                |it: &crate::lookup::Mention| it.within.as_ref().map_or(it.place.clone(), |within| format!("{} in {within}", it.place));
-            let said: Vec<String> = around.used_by.iter().map(mention).collect();
+            let said: Vec<String> = around.used_by.iter().map(ToString::to_string).collect();
             let more = if around.more > 0 { format!(", and {} more", around.more) } else { String::new() };
             sections[from].notes.push(format!("used by: {}{more}", said.join(", ")));
         }

@@ -10,7 +10,10 @@ import argparse, collections, json, math, os, pickle, subprocess
 import numpy as np
 
 a = argparse.ArgumentParser(); a.add_argument("program"); a.add_argument("rows"); a.add_argument("--weights"); a.add_argument("--cache"); a.add_argument("--ablate", action="store_true"); a = a.parse_args()
-BEST, L2, NEAR_ZERO, OF_ITS_FILE, SHORT = 300, 0.1, 0.07, 0.2, 30  # the last two as in ranking.rs and selection.rs
+BEST, L2, NEAR_ZERO = 300, 0.1, 0.07
+OF_ITS_FILE, BEHIND, LEAST = 0.2, 0.5, 1e-3  # these and the next two lines as in src/search/ranking.rs
+UNITS_AGAINST_MOST = "matches best top mean called has near near_all".split()
+FILES_AGAINST_MOST = "whole passage others has near near_all called".split()
 TOGETHER = ["all its words", "aside and words", "prose and words"]
 match = lambda f, t: f == t or f.endswith("/" + t) or t.endswith("/" + f)
 
@@ -40,6 +43,21 @@ def ask(row):
     y = np.array([answers[i] for i in of], float) if "files" in row else np.array([sum(u["gold"]) for u in kept], float) / sum(map(len, gold.values()))
     return dict(set=row["set"], group=row["group"], use=row["use"], F=F, U=U, names=(file_names, unit_names), paths=own, of=of, y=y, answers=np.array(answers, float), shared="files" in row,
                 targets=row.get("files") or list(gold), sizes=np.array([u["size"] for u in kept]), overlap=np.array([sum(u["gold"]) for u in kept]), total=max(1, sum(map(len, gold.values()))))
+
+
+def against_most(q):
+    """The same with what is weighed against the most in the search, too."""
+    first = np.unique(q["of"], return_index=True)[1]
+    def add(X, names, which, of):
+        x = X[:, [names.index(n) for n in which]]
+        return np.concatenate([X, x / np.maximum(x[of].max(0), LEAST)], 1), names + [n + " of most" for n in which]
+    (F, file_names), (U, unit_names) = add(q["F"], q["names"][0], FILES_AGAINST_MOST, first), add(q["U"], q["names"][1], UNITS_AGAINST_MOST, slice(None))
+    return q | dict(F=F, U=U, names=(file_names, unit_names))
+
+
+def behind(score, aside):
+    """Scores with what is aside behind the best that is not."""
+    return np.where(aside, np.minimum(score, score[~aside].max() - BEHIND), score) if (~aside).any() else score
 
 
 def together(F, names):
@@ -92,6 +110,9 @@ def ndcg(paths, targets):
 
 def judge(q, unit, file):
     z = of_units(q) @ unit; f = of_files(q, z) @ file; z = z + OF_ITS_FILE * f[q["of"]]
+    first = np.unique(q["of"], return_index=True)[1]
+    aside = q["F"][:, q["names"][0].index("aside")] > 0
+    z = behind(z, aside | (q["U"][:, q["names"][1].index("test")] > 0)); f = behind(f, aside[first])
     figures = {"ndcg": ndcg([q["paths"][i] for i in np.argsort(-f, kind="stable")], q["targets"])}
     for most in () if q["shared"] else (3000, 6000, 12000):
         left, got = most, 0
@@ -121,6 +142,7 @@ if a.cache and os.path.exists(a.cache): questions = pickle.load(open(a.cache, "r
 else:
     questions = [q for q in map(ask, map(json.loads, open(a.rows))) if q]
     if a.cache: pickle.dump(questions, open(a.cache, "wb"))
+questions = [against_most(q) for q in questions]
 file_names, unit_names = questions[0]["names"]
 UNIT = ["file." + n for n in file_names] + ["unit." + n for n in unit_names] + TOGETHER + ["best and answers"]
 FILE = ["file." + n for n in file_names] + ["best unit", "best two", "best four", "all units"] + ["most." + n for n in unit_names] + TOGETHER
@@ -137,10 +159,11 @@ PARTS = {"the skimmer": ["unit.best", "unit.top", "unit.mean", "unit.answers", "
          "names of files": ["file.called", "file.asked", "file.named", "file.titled", "file.joined", "file.inside", "all its words"],
          "names of definitions": ["file.defines", "file.exactly"] + [p + n for p in ("unit.", "most.") for n in ("called", "asked", "exactly", "titled", "owner", "head")],
          "source against tests and prose": ["file.aside", "file.prose", "unit.test", "most.test", "aside and words", "prose and words"],
+         "meanings": [prefix + n for prefix in ("file.", "unit.", "most.") for n in ("near", "near_all")],
          "callers": ["unit.callers", "most.callers"], "other units of a file": ["unit.beside", "most.beside", "unit.around", "most.around", "file.others"],
          "units, for files": ["best unit", "best two", "best four", "all units"] + ["most." + n for n in unit_names]}
 for part, names in PARTS.items() if a.ablate else ():
-    without = lambda all_names, mask: mask * np.array([n not in names for n in all_names], float)
+    without = lambda all_names, mask: mask * np.array([n.removesuffix(" of most") not in names for n in all_names], float)
     um, fm = without(UNIT, unit_mask), without(FILE, file_mask)
     unit, file, *_ = model(fitted, um, fm, 150)
     print(f"without {part}: check:", table([(q, judge(q, unit, file)) for q in checked]))

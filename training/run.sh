@@ -36,5 +36,6 @@ go_on prose   32 from-words   0.7  $other --other 0.25
 go_on stems   36 from-prose   0.6  $other --other 0.2
 "$python" "$here/refine.py" "$work" "$work/from-stems.pt"
 "$python" "$here/export.py" "$work" "$work/from-stems.pt" "$here/../models/embedded" "$here/../tests/golden/embedded.json"
+"$python" "$here/meanings.py" "$work/mined.jsonl" "$work/labelled.jsonl" "$here/../models/search/words.safetensors"
 "$python" "$here/sets.py" "$work" "$work/packages" "$work/sets"
 cargo run --release --manifest-path "$here/../Cargo.toml" -- eval "$work/sets/windows.jsonl" --baseline bm25 --baseline bm25-wide

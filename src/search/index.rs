@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rayon::prelude::*;
 use tokio_util::sync::CancellationToken;
@@ -15,42 +14,43 @@ use super::terms::{Terms, whole};
 use crate::error::{Error, Result};
 use crate::lookup::words::LARGEST_SOURCE;
 use crate::syntax::Language;
+use crate::workspace::listing::{Listed, Listing, is_settled};
 use crate::workspace::text::{SAMPLE, decode};
 use crate::workspace::{Location, Stamp, Workspace};
 
 /// What the index may take in memory, in bytes: files beyond are passed over.
 const MOST_MEMORY: usize = 1 << 29;
 
-/// Files that were changed so lately are read anew by the next search.
-const SETTLED: Duration = Duration::from_millis(100);
+/// Places whose files are remembered, at most.
+const MOST_LISTINGS: usize = 16;
 
 /// A file in the index.
-#[derive(Clone)]
 pub struct Indexed {
     /// The file.
     pub file: Location,
     /// Its path in its root, with slashes.
     pub path: String,
     /// What it has.
-    pub document: Arc<Document>,
+    pub document: Document,
 }
 
 /// What is known of the files, between searches.
 #[derive(Default)]
 pub struct Index {
     known: Mutex<HashMap<Location, Known>>,
+    listings: Mutex<HashMap<Location, Arc<Listing>>>,
     bytes: AtomicUsize,
 }
 
 struct Known {
     stamp: Stamp,
-    document: Arc<Document>,
+    indexed: Arc<Indexed>,
 }
 
 /// The files of a search.
 pub struct Files {
     /// In order of path.
-    pub files: Vec<Indexed>,
+    pub files: Vec<Arc<Indexed>>,
     /// Source files that were passed over, as they are too large to have been written by hand.
     pub large: usize,
     /// Files that were passed over, as the index is full.
@@ -61,14 +61,14 @@ impl Files {
     /// How many passages seem to define a name.
     pub fn defining(&self, name: &str) -> usize {
         let term = whole(name.as_bytes());
-        let defines = |indexed: &Indexed| indexed.document.of(term).iter().filter(|entry| entry.names() > 0).count();
+        let defines = |indexed: &Arc<Indexed>| indexed.document.of(term).iter().filter(|entry| entry.names() > 0).count();
         self.files.par_iter().map(defines).sum()
     }
 
     /// The files that have a name, as far as words tell.
     pub fn with_name(&self, name: &str) -> Vec<Location> {
         let all = Terms::default().of_name(name);
-        let has = |indexed: &&Indexed| all.iter().all(|term| !indexed.document.of(*term).is_empty());
+        let has = |indexed: &&Arc<Indexed>| all.iter().all(|term| !indexed.document.of(*term).is_empty());
         self.files.iter().filter(has).map(|indexed| indexed.file.clone()).collect()
     }
 }
@@ -89,62 +89,81 @@ impl Index {
         cancel: &CancellationToken,
         progress: Option<&(dyn Fn(usize) + Sync)>,
     ) -> Result<Files> {
-        let (found, seen) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
-        let (large, beyond) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let visit = |file: Location, stamp: &dyn Fn() -> Option<Stamp>| {
-            let Some(stamp) = stamp() else { return };
-            let count = seen.fetch_add(1, Ordering::Relaxed) + 1;
-            if let Some(progress) = progress {
-                progress(count);
-            }
-            if stamp.0 > LARGEST_SOURCE {
-                large.fetch_add(usize::from(Language::of(&file.path()).is_some()), Ordering::Relaxed);
-                return;
-            }
-            let known = lock(&self.known).get(&file).filter(|known| known.stamp == stamp).map(|known| Arc::clone(&known.document));
-            let document = match known {
-                Some(document) => document,
-                None if self.bytes.load(Ordering::Relaxed) > MOST_MEMORY => {
-                    beyond.fetch_add(1, Ordering::Relaxed);
-                    return;
-                }
-                None => {
-                    let Some(document) = read(workspace, &file).map(Arc::new) else { return };
-                    // A file that was changed just now may be changed again within the same tick of its clock.
-                    if stamp.1.elapsed().is_ok_and(|age| age > SETTLED) {
-                        self.keep(file.clone(), Known { stamp, document: Arc::clone(&document) });
-                    }
-                    document
-                }
-            };
-            let path = file.path();
-            lock(&found).push(Indexed { file, path, document });
-        };
+        let mut listed = Vec::new();
         for start in starts {
             match workspace.is_file(start) {
-                true => visit(start.clone(), &|| workspace.stamp(start)),
-                false => drop(workspace.walk_with_stamps(start, &[], cancel, visit)?),
+                true => listed.extend(workspace.stamp(start).map(|stamp| Listed { file: start.clone(), stamp })),
+                false => listed.extend(self.list(workspace, start, cancel)?),
             }
         }
+        let (seen, large, beyond) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let known: Vec<Option<Arc<Indexed>>> = {
+            let known = lock(&self.known);
+            let of = |Listed { file, stamp }: &Listed| {
+                known.get(file).filter(|known| known.stamp == *stamp).map(|known| Arc::clone(&known.indexed))
+            };
+            listed.par_iter().map(of).collect()
+        };
+        let read = |(Listed { file, stamp }, known): (Listed, Option<Arc<Indexed>>)| {
+            if cancel.is_cancelled() {
+                return None;
+            }
+            if let Some(progress) = progress {
+                progress(seen.fetch_add(1, Ordering::Relaxed) + 1);
+            }
+            if known.is_some() {
+                return known;
+            }
+            let path = file.path();
+            if stamp.0 > LARGEST_SOURCE {
+                large.fetch_add(usize::from(Language::of(&path).is_some()), Ordering::Relaxed);
+                return None;
+            }
+            if self.bytes.load(Ordering::Relaxed) > MOST_MEMORY {
+                beyond.fetch_add(1, Ordering::Relaxed);
+                return None;
+            }
+            let indexed = Arc::new(Indexed { document: read(workspace, &file)?, file, path });
+            if is_settled(stamp.1) {
+                self.keep(Known { stamp, indexed: Arc::clone(&indexed) });
+            }
+            Some(indexed)
+        };
+        let mut files: Vec<Arc<Indexed>> = listed.into_par_iter().zip(known).filter_map(read).collect();
         if cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let mut files: Vec<Indexed> = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         files.sort_by(|a, b| a.path.cmp(&b.path));
         files.dedup_by(|a, b| a.file == b.file);
         self.forget(starts, &files);
         Ok(Files { files, large: large.into_inner(), beyond: beyond.into_inner() })
     }
 
-    fn keep(&self, file: Location, known: Known) {
-        self.bytes.fetch_add(known.document.size(), Ordering::Relaxed);
-        if let Some(old) = lock(&self.known).insert(file, known) {
-            self.bytes.fetch_sub(old.document.size(), Ordering::Relaxed);
+    /// The files beneath a place, from the last listing where that still holds.
+    fn list(&self, workspace: &Workspace, start: &Location, cancel: &CancellationToken) -> Result<Vec<Listed>> {
+        let last = lock(&self.listings).get(start).cloned();
+        if let Some(files) = last.and_then(|listing| listing.look_again(workspace)) {
+            return Ok(files);
+        }
+        let listing = workspace.list(start, cancel)?;
+        let files = listing.files().to_vec();
+        let mut listings = lock(&self.listings);
+        if listings.len() >= MOST_LISTINGS {
+            listings.clear();
+        }
+        listings.insert(start.clone(), Arc::new(listing));
+        Ok(files)
+    }
+
+    fn keep(&self, known: Known) {
+        self.bytes.fetch_add(known.indexed.document.size(), Ordering::Relaxed);
+        if let Some(old) = lock(&self.known).insert(known.indexed.file.clone(), known) {
+            self.bytes.fetch_sub(old.indexed.document.size(), Ordering::Relaxed);
         }
     }
 
     /// Forgets what is no longer there beneath some places.
-    fn forget(&self, starts: &[Location], files: &[Indexed]) {
+    fn forget(&self, starts: &[Location], files: &[Arc<Indexed>]) {
         let mut known = lock(&self.known);
         if known.len() == files.len() {
             return; // of so many files none is gone
@@ -154,7 +173,7 @@ impl Index {
         known.retain(|file, known| {
             let gone = is_gone(file);
             if gone {
-                self.bytes.fetch_sub(known.document.size(), Ordering::Relaxed);
+                self.bytes.fetch_sub(known.indexed.document.size(), Ordering::Relaxed);
             }
             !gone
         });

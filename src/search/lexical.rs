@@ -2,12 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::document::Entry;
 use super::evidence::evidence;
 use super::index::Indexed;
+use super::meanings::{Meaning, Word};
 use super::terms::{Term, Terms, is_whole, whole};
 use crate::lookup::is_aside;
 use crate::prune::FocusQuestion;
@@ -62,6 +64,10 @@ pub struct Asked {
     pub average: f32,
     /// Terms of a passage on average.
     pub average_passage: f32,
+    /// What its first line means.
+    pub meaning: Meaning,
+    /// What all of it means.
+    pub meaning_of_all: Meaning,
 }
 
 /// A file that has some of the terms.
@@ -104,6 +110,10 @@ evidence! {
         aside,
         /// Whether it is no code.
         prose,
+        /// How near it is in meaning to the first line of the question; known once it is read.
+        near,
+        /// How near to all of it.
+        near_all,
     }
 }
 
@@ -123,6 +133,14 @@ impl Asked {
         for (part, weight) in [(first, 1.0), (guessed, GUESSED), (below, BELOW)] {
             terms.each(part.as_bytes(), |term| add(term, weight));
         }
+        let mut words = Vec::new();
+        for (at, part) in [first, guessed, below].into_iter().enumerate() {
+            terms.each(part.as_bytes(), |term| words.extend(Word::of(term)));
+            if at == 0 {
+                asked.meaning = Meaning::asked(&words);
+            }
+        }
+        asked.meaning_of_all = Meaning::asked(&words);
         let letters: Vec<Term> = (b'a'..=b'z').filter_map(|letter| terms.of(&[letter])).collect();
         if asked.terms.iter().any(|wanted| !letters.contains(&wanted.term)) {
             asked.terms.retain(|wanted| !letters.contains(&wanted.term)); // a letter says nothing beside words
@@ -197,8 +215,8 @@ impl Asked {
     }
 
     /// Weighs the terms by how many of the files have them, and scores those that have any.
-    pub fn score(&mut self, files: &[Indexed]) -> Vec<Candidate> {
-        let places = |indexed: &Indexed| -> Vec<Option<Range<usize>>> {
+    pub fn score(&mut self, files: &[Arc<Indexed>]) -> Vec<Candidate> {
+        let places = |indexed: &Arc<Indexed>| -> Vec<Option<Range<usize>>> {
             let document = &indexed.document;
             let of = |wanted: &Wanted| Some(document.places(wanted.term)).filter(|range| !range.is_empty());
             self.terms.iter().chain(&self.names).map(of).collect()
@@ -264,6 +282,7 @@ impl Asked {
             joined: f32::from(u8::from(words.len() > 1 && self.share_of_name(whole(stem.as_bytes())) > 0.0)),
             aside: f32::from(u8::from(document.is_generated || is_aside(&indexed.path) && !self.wants_aside)),
             prose: f32::from(u8::from(Language::of(&indexed.path).is_none())),
+            ..OfFile::default()
         };
         Candidate { file, evidence }
     }
@@ -278,7 +297,7 @@ fn weighed(entry: &Entry) -> f32 {
 const UNNAMED: [&str; 6] = ["mod", "index", "__init__", "lib", "main", "init"];
 
 /// What a file is called, and the names of the directories that it is in.
-fn names_of(path: &str) -> (&str, Vec<&str>) {
+pub fn names_of(path: &str) -> (&str, Vec<&str>) {
     let mut parts: Vec<&str> = path.split('/').collect();
     let file = parts.pop().unwrap_or_default();
     let stem = file.split('.').next().unwrap_or_default();

@@ -1,12 +1,13 @@
 //! Questions to all files: which definitions answer them, best first.
 //!
-//! First all files by their words ([`index`], [`lexical`]), then the likeliest by their grammars ([`units`]) and by the skimmer, then one ranking of
-//! all that speaks for each definition ([`ranking`]).
+//! First all files by their words ([`index`], [`lexical`]), then the likeliest by their grammars ([`units`]), by what words mean (`meanings`) and by the
+//! skimmer, then one ranking of all that speaks for each definition ([`ranking`]).
 
 mod document;
 mod evidence;
 pub mod index;
 pub mod lexical;
+mod meanings;
 pub mod ranking;
 mod skimmed;
 mod terms;
@@ -89,9 +90,11 @@ pub struct Ranked {
 pub fn search(question: &FocusQuestion, asking: &Asking<'_>) -> Result<Found> {
     let (cancel, began) = (asking.access.cancel(), Instant::now());
     let stage = |name: &str| tracing::debug!(milliseconds = began.elapsed().as_millis(), "{name}");
-    let files = asking.index.files(asking.workspace, asking.starts, cancel, asking.progress)?;
-    stage("all files are known");
-    SEARCHERS.install(|| answer(question, asking, files, &stage))
+    SEARCHERS.install(|| {
+        let files = asking.index.files(asking.workspace, asking.starts, cancel, asking.progress)?;
+        stage("all files are known");
+        answer(question, asking, files, &stage)
+    })
 }
 
 /// Ranks what answers in these files.

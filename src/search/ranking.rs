@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::lexical::{Candidate, OfFile};
-use super::units::{OfUnit, Source};
+use super::units::{OfUnit, Source, Unit};
 
 /// How much the score of its file counts for a unit.
 const OF_ITS_FILE: f32 = 0.2;
+
+/// How far behind the best of the source tests and examples are, at least, where the question does not ask for them.
+const BEHIND: f32 = 0.5;
 
 /// How likely a file is worth to be read.
 pub fn first(candidate: &Candidate) -> f32 {
@@ -73,20 +76,56 @@ fn weigh(weights: &[f32], values: &[f32]) -> f32 {
     weights.iter().zip(values).map(|(weight, value)| weight * value).sum()
 }
 
-fn with_prefix(prefix: &str, names: &[&str]) -> Vec<String> {
+fn with_prefix(prefix: &str, names: &[String]) -> Vec<String> {
     names.iter().map(|name| format!("{prefix}.{name}")).collect()
+}
+
+/// What is weighed as it is and against the most in the search, of units and of files.
+const UNITS_AGAINST_MOST: [&str; 8] = ["matches", "best", "top", "mean", "called", "has", "near", "near_all"];
+const FILES_AGAINST_MOST: [&str; 7] = ["whole", "passage", "others", "has", "near", "near_all", "called"];
+/// The least that counts as the most.
+const LEAST: f32 = 1e-3;
+
+/// Values against the most of each in a search.
+struct AgainstMost {
+    at: Vec<usize>,
+    most: Vec<f32>,
+}
+
+impl AgainstMost {
+    fn new(names: &[&str], which: &[&str], all: impl Iterator<Item = Vec<f32>>) -> Self {
+        let at: Vec<usize> = which.iter().filter_map(|name| names.iter().position(|other| other == name)).collect();
+        let mut most = vec![LEAST; at.len()];
+        all.for_each(|values| most.iter_mut().zip(&at).for_each(|(most, at)| *most = most.max(values[*at])));
+        Self { at, most }
+    }
+
+    fn of(&self, values: &[f32]) -> Vec<f32> {
+        [values.to_vec(), self.at.iter().zip(&self.most).map(|(at, most)| values[*at] / most).collect()].concat()
+    }
+}
+
+fn with_most(names: &[&str], which: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).chain(which.iter().map(|name| format!("{name} of most"))).collect()
 }
 
 fn names_of_unit() -> Vec<String> {
     let together = ["all its words", "aside and words", "prose and words", "best and answers"].map(str::to_owned);
-    [with_prefix("file", OfFile::NAMES), with_prefix("unit", OfUnit::NAMES), together.to_vec()].concat()
+    [with_prefix("file", &of_files_names()), with_prefix("unit", &of_units_names()), together.to_vec()].concat()
 }
 
-/// What is weighed of a unit, by the names of [`names_of_unit`].
-fn of_unit(file: &OfFile, unit: &OfUnit) -> Vec<f32> {
-    let mut values = [file.values(), unit.values(), together(file).to_vec()].concat();
-    values.push(unit.best * unit.answers);
-    values
+fn names_of_file() -> Vec<String> {
+    let of_units = ["best unit", "best two", "best four", "all units"].map(str::to_owned);
+    let together = ["all its words", "aside and words", "prose and words"].map(str::to_owned);
+    [with_prefix("file", &of_files_names()), of_units.to_vec(), with_prefix("most", &of_units_names()), together.to_vec()].concat()
+}
+
+fn of_files_names() -> Vec<String> {
+    with_most(OfFile::NAMES, &FILES_AGAINST_MOST)
+}
+
+fn of_units_names() -> Vec<String> {
+    with_most(OfUnit::NAMES, &UNITS_AGAINST_MOST)
 }
 
 /// What counts only together.
@@ -95,41 +134,63 @@ fn together(file: &OfFile) -> [f32; 3] {
     [all_its_words, file.aside * file.whole, file.prose * file.whole]
 }
 
-fn names_of_file() -> Vec<String> {
-    let of_units = ["best unit", "best two", "best four", "all units"].map(str::to_owned);
-    let together = ["all its words", "aside and words", "prose and words"].map(str::to_owned);
-    [with_prefix("file", OfFile::NAMES), of_units.to_vec(), with_prefix("most", OfUnit::NAMES), together.to_vec()].concat()
+/// What is weighed of a unit, by the names of [`names_of_unit`]. `of_file` and `of_unit` are the values of its file and its own, with those against the
+/// most.
+fn of_unit(file: &OfFile, of_file: &[f32], unit: &OfUnit, of_unit: &[f32]) -> Vec<f32> {
+    let mut values = [of_file, of_unit, &together(file)].concat();
+    values.push(unit.best * unit.answers);
+    values
 }
 
 /// What is weighed of a file, by the names of [`names_of_file`]: of its units their scores, and the most that speaks for any of them. `all` is the
 /// logarithm of the sum of all exponentials of scores, which are at most 0.
-fn of_file(file: &OfFile, units: &[OfUnit], scores: &[f32], all: f32) -> Vec<f32> {
+fn of_file(file: &OfFile, of_file: &[f32], of_units: &[Vec<f32>], scores: &[f32], all: f32) -> Vec<f32> {
     let mut best = scores.to_vec();
     best.sort_by(|a, b| b.total_cmp(a));
     let mean = |count: usize| best.iter().take(count).sum::<f32>() / best.len().min(count).max(1) as f32;
     let sum: f32 = scores.iter().map(|score| score.exp()).sum();
-    let mut most = vec![f32::NEG_INFINITY; OfUnit::NAMES.len()];
-    units.iter().for_each(|unit| most.iter_mut().zip(unit.values()).for_each(|(most, value)| *most = most.max(value)));
-    let of_units = vec![mean(1), mean(2), mean(4), sum.max(f32::MIN_POSITIVE).ln() - all];
-    [file.values(), of_units, most, together(file).to_vec()].concat()
+    let mut most = vec![f32::NEG_INFINITY; of_units_names().len()];
+    of_units.iter().for_each(|values| most.iter_mut().zip(values).for_each(|(most, value)| *most = most.max(*value)));
+    let of_scores = [mean(1), mean(2), mean(4), sum.max(f32::MIN_POSITIVE).ln() - all];
+    [of_file, &of_scores, &most, &together(file)].concat()
 }
 
 /// The scores of files, and of the units of each: comparable within a search.
 pub fn scores(sources: &[Source]) -> (Vec<f32>, Vec<Vec<f32>>) {
-    let of = |source: &Source| -> Vec<f32> {
-        source.units.iter().map(|unit| weigh(&WEIGHTS.unit, &of_unit(&source.candidate.evidence, &unit.evidence))).collect()
+    let file = |source: &Source| source.candidate.evidence;
+    let of_files = AgainstMost::new(OfFile::NAMES, &FILES_AGAINST_MOST, sources.iter().map(|source| file(source).values()));
+    let all_units = sources.iter().flat_map(|source| source.units.iter().map(|unit| unit.evidence.values()));
+    let of_units = AgainstMost::new(OfUnit::NAMES, &UNITS_AGAINST_MOST, all_units);
+    let file_values: Vec<Vec<f32>> = sources.iter().map(|source| of_files.of(&file(source).values())).collect();
+    let unit_values: Vec<Vec<Vec<f32>>> =
+        sources.iter().map(|source| source.units.iter().map(|unit| of_units.of(&unit.evidence.values())).collect()).collect();
+    let score = |((source, of_file), of_units): ((&Source, &Vec<f32>), &Vec<Vec<f32>>)| -> Vec<f32> {
+        let weighed = |(unit, values): (&Unit, &Vec<f32>)| weigh(&WEIGHTS.unit, &of_unit(&file(source), of_file, &unit.evidence, values));
+        source.units.iter().zip(of_units).map(weighed).collect()
     };
-    let mut units: Vec<Vec<f32>> = sources.iter().map(of).collect();
+    let mut units: Vec<Vec<f32>> = sources.iter().zip(&file_values).zip(&unit_values).map(score).collect();
     let top = units.iter().flatten().copied().fold(f32::NEG_INFINITY, f32::max);
     units.iter_mut().flatten().for_each(|score| *score -= top);
     let all = units.iter().flatten().map(|score| score.exp()).sum::<f32>().ln();
-    let of = |(source, scores): (&Source, &Vec<f32>)| {
-        let evidence: Vec<OfUnit> = source.units.iter().map(|unit| unit.evidence).collect();
-        weigh(&WEIGHTS.file, &of_file(&source.candidate.evidence, &evidence, scores, all))
-    };
-    let files: Vec<f32> = sources.iter().zip(&units).map(of).collect();
+    let score =
+        |(at, source): (usize, &Source)| weigh(&WEIGHTS.file, &of_file(&file(source), &file_values[at], &unit_values[at], &units[at], all));
+    let mut files: Vec<f32> = sources.iter().enumerate().map(score).collect();
     units.iter_mut().zip(&files).for_each(|(units, file)| units.iter_mut().for_each(|score| *score += OF_ITS_FILE * file));
+    let is_aside = |source: &Source, unit: &Unit| file(source).aside > 0.0 || unit.evidence.test > 0.0;
+    let of_aside = sources.iter().zip(&mut units);
+    put_behind(
+        of_aside.flat_map(|(source, scores)| source.units.iter().zip(scores).map(move |(unit, score)| (is_aside(source, unit), score))),
+    );
+    put_behind(sources.iter().zip(&mut files).map(|(source, score)| (file(source).aside > 0.0, score)));
     (files, units)
+}
+
+/// Puts what is aside behind the best that is not: a test may have all words of a question, and often has them as its name.
+fn put_behind<'a>(scores: impl Iterator<Item = (bool, &'a mut f32)>) {
+    let (aside, source): (Vec<_>, Vec<_>) = scores.partition(|(is_aside, _)| *is_aside);
+    if let Some(best) = source.iter().map(|(_, score)| **score).reduce(f32::max) {
+        aside.into_iter().for_each(|(_, score)| *score = score.min(best - BEHIND));
+    }
 }
 
 #[cfg(test)]
@@ -144,7 +205,9 @@ mod tests {
             assert!(unknown.is_empty() && !named[which].is_empty(), "{which}: {unknown:?}");
         }
         let (file, unit) = (OfFile::default(), OfUnit::default());
-        assert_eq!(of_unit(&file, &unit).len(), names_of_unit().len());
-        assert_eq!(of_file(&file, &[unit], &[0.0], 0.0).len(), names_of_file().len());
+        let of_files = AgainstMost::new(OfFile::NAMES, &FILES_AGAINST_MOST, [file.values()].into_iter()).of(&file.values());
+        let of_units = AgainstMost::new(OfUnit::NAMES, &UNITS_AGAINST_MOST, [unit.values()].into_iter()).of(&unit.values());
+        assert_eq!(of_unit(&file, &of_files, &unit, &of_units).len(), names_of_unit().len());
+        assert_eq!(of_file(&file, &of_files, &[of_units], &[0.0], 0.0).len(), names_of_file().len());
     }
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::document::{Line, Where};
 use super::evidence::evidence;
 use super::index::Indexed;
-use super::lexical::{Asked, Candidate};
+use super::lexical::{Asked, Candidate, names_of};
+use super::meanings::{Meaning, Word};
 use super::terms::{Term, Terms, is_whole, whole};
 use crate::lookup::words::LARGEST_SOURCE;
 use crate::syntax::{Access, Kind, Language, Names, Syntax};
@@ -20,6 +21,8 @@ const LONGEST: usize = 30;
 const SHORTEST_VALUE: usize = 4;
 /// What an occurrence in a name counts against one in code.
 const NAME: f32 = 4.0;
+/// How much the name of a file counts for what the file means.
+const NAME_OF_FILE: f32 = 3.0;
 
 /// A file that was read.
 pub struct Source {
@@ -28,7 +31,7 @@ pub struct Source {
     /// Its path as it is shown.
     pub shown: String,
     /// What it is in the index.
-    pub indexed: Indexed,
+    pub indexed: Arc<Indexed>,
     /// Its text.
     pub text: Text,
     /// What its grammar tells, if there is one.
@@ -95,6 +98,10 @@ evidence! {
         answers,
         /// Whether it was skimmed.
         skimmed,
+        /// How near it is in meaning to the first line of the question, with the name of its file.
+        near,
+        /// How near to all of it.
+        near_all,
     }
 }
 
@@ -109,7 +116,7 @@ impl Source {
     /// Reads a file; none where it cannot be read, or is no text.
     pub fn read(
         candidate: Candidate,
-        indexed: &Indexed,
+        indexed: &Arc<Indexed>,
         asked: &Asked,
         workspace: &Workspace,
         access: &Access<'_>,
@@ -120,13 +127,13 @@ impl Source {
         let text = text::read(open, None, None, access.cancel()).ok()?.text;
         let language = Language::of(&indexed.path);
         let syntax = language.and_then(|language| access.read(language, text.as_str()).ok());
-        let mut source = Self { candidate, shown, indexed: indexed.clone(), text, syntax, units: Vec::new() };
-        source.units = source.all_units(asked, terms);
+        let mut source = Self { candidate, shown, indexed: Arc::clone(indexed), text, syntax, units: Vec::new() };
+        (source.units, source.candidate.evidence.near, source.candidate.evidence.near_all) = source.all_units(asked, terms);
         Some(source)
     }
 
-    /// Its units, with what the words of the question say for them.
-    fn all_units(&self, asked: &Asked, terms: &mut Terms) -> Vec<Unit> {
+    /// Its units, with what the words of the question say for them, and how near the file as a whole is to the question's first line and to all of it.
+    fn all_units(&self, asked: &Asked, terms: &mut Terms) -> (Vec<Unit>, f32, f32) {
         let lines = self.text.lines(0..self.text.len());
         let mut units = match &self.syntax {
             Some(syntax) => of_syntax(syntax, &lines),
@@ -135,17 +142,29 @@ impl Source {
         let wanted: HashMap<Term, usize> = asked.terms.iter().enumerate().map(|(at, wanted)| (wanted.term, at)).collect();
         let mut on_lines: Vec<Vec<(usize, f32)>> = Vec::with_capacity(lines.len());
         let mut lengths = Vec::with_capacity(lines.len());
+        let (mut words, mut ends): (Vec<Word>, Vec<usize>) = (Vec::new(), vec![0]); // and where those of each line end
         for line in &lines {
             let (mut found, mut length) = (Vec::new(), 0.0);
             Line::of(line.as_bytes()).each(line.as_bytes(), terms, |term, place| {
-                length += f32::from(u8::from(place != Where::Name));
+                if place != Where::Name {
+                    length += 1.0;
+                    words.extend(Word::of(term));
+                }
                 if let Some(at) = wanted.get(&term).filter(|_| place != Where::Name) {
                     found.push((*at, 1.0));
                 }
             });
             on_lines.push(found);
             lengths.push(length);
+            ends.push(words.len());
         }
+        let mut called = Vec::new();
+        terms.each(names_of(&self.indexed.path).0.as_bytes(), |term| called.extend(Word::of(term)));
+        let called = Meaning::told(&mut called);
+        let near = |words: &[Word], times: f32| {
+            let told = Meaning::told(&mut words.to_vec()).with(&called, times);
+            (asked.meaning.near(&told), asked.meaning_of_all.near(&told))
+        };
         let count = |range: &[Range<usize>]| {
             let mut counts = vec![0.0; asked.terms.len()];
             range.iter().flat_map(|range| &on_lines[range.clone()]).flatten().for_each(|(at, count)| counts[*at] += count);
@@ -176,17 +195,18 @@ impl Source {
             });
             let in_head: HashSet<usize> =
                 header.filter(|line| *line < lines.len()).flat_map(|line| &on_lines[line]).map(|(at, _)| *at).collect();
-            let words: Vec<&Term> = called.iter().filter(|term| !is_whole(**term)).collect();
+            let parts: Vec<&Term> = called.iter().filter(|term| !is_whole(**term)).collect();
             let is_asked = |term: &&&Term| asked.terms.iter().any(|wanted| wanted.term == ***term);
             let kind = unit.at.and_then(|at| self.syntax.as_ref().map(|syntax| syntax.definitions[at].kind));
             let flag = |is: bool| f32::from(u8::from(is));
+            let (near_first, near_all) = near(&words[ends[unit.lines.start]..ends[unit.lines.end]], 1.0);
             unit.evidence = OfUnit {
                 matches: asked.bm25(length, asked.average_passage, |at| counts[at]),
                 has: asked.share(|at| counts[at] > 0.0),
                 called: asked.share_of(&called),
-                asked: words.iter().filter(is_asked).count() as f32 / words.len().max(1) as f32,
+                asked: parts.iter().filter(is_asked).count() as f32 / parts.len().max(1) as f32,
                 exactly: asked.share_of_name(whole(own_name.as_bytes())),
-                titled: flag(words.len() > 1 && words.iter().all(|term| is_asked(&term))),
+                titled: flag(parts.len() > 1 && parts.iter().all(|term| is_asked(&term))),
                 owner: asked.share_of(&of_owner),
                 rarest: asked.rarest(|at| counts[at] > 0.0),
                 head: asked.share(|at| in_head.contains(&at)),
@@ -195,10 +215,13 @@ impl Source {
                 length: (1.0 + unit.lines.len() as f32).ln(),
                 holder: flag(kind == Some(Kind::Holder)),
                 test: flag(!asked.wants_aside && unit.name.to_lowercase().split(['.', '_']).any(|part| part == "test" || part == "tests")),
+                near: near_first,
+                near_all,
                 ..OfUnit::default()
             };
         }
-        units
+        let (near_first, near_all) = near(&words, NAME_OF_FILE);
+        (units, near_first, near_all)
     }
 
     /// The passages of a file without a grammar.

@@ -189,10 +189,11 @@ fn likely(found: &Found, views: &[View]) -> Vec<Ranked> {
         let lines = found.sources[ranked.source].units[ranked.unit].lines.clone();
         views.iter().any(|view| view.source == ranked.source && view.kept[lines.clone()].iter().any(|kept| *kept))
     };
-    // What is between definitions, imports above all, has no name to be told by; of prose the lines are enough.
+    // What is between definitions, imports above all, has no name to be told by; of prose the lines are enough, and of a file that has nothing else.
+    let has_names: Vec<bool> = found.sources.iter().map(|source| source.units.iter().any(|unit| !unit.name.is_empty())).collect();
     let can_be_told = |ranked: &Ranked| {
         let source = &found.sources[ranked.source];
-        source.syntax.is_none() || !source.units[ranked.unit].name.is_empty()
+        source.syntax.is_none() || !has_names[ranked.source] || !source.units[ranked.unit].name.is_empty()
     };
     let others = found.ranked.iter().filter(|ranked| can_be_told(ranked) && !is_shown(ranked) && seen.insert(whose(found, ranked)));
     others.copied().collect()

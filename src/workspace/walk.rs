@@ -15,7 +15,8 @@ use ignore::overrides::OverrideBuilder;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
-use super::{Location, Stamp, Workspace};
+use super::listing::Notes;
+use super::{Location, Workspace};
 use crate::error::{Error, Result, quote, shorten};
 
 /// Characters of a glob, at most: its compiler calls itself at every brace.
@@ -24,6 +25,8 @@ const LONGEST_GLOB: usize = 1000;
 const MOST_BRACES: usize = 100;
 /// Bytes of an ignore file, at most: its rules are compiled for every search.
 const LARGEST_RULES: u64 = 1_000_000;
+/// The ignore files of a directory.
+const RULES: [&str; 2] = [".gitignore", ".ignore"];
 /// Entries looked at, at most, to suggest another file for one that does not exist.
 const SUGGESTION_ENTRIES: usize = 20_000;
 
@@ -38,21 +41,22 @@ impl Workspace {
     /// A glob that cannot be parsed, or an ignore file in or above `start` that is not harmless; directories below with such a
     /// file are among those that could not be listed.
     pub fn walk(&self, start: &Location, globs: &[String], cancel: &CancellationToken, visit: impl Fn(Location) + Sync) -> Result<usize> {
-        self.walk_with_stamps(start, globs, cancel, |location, _| visit(location))
+        self.walk_noting(start, globs, cancel, None, |location, _| visit(location))
     }
 
-    /// The same, and `visit` may ask for the size of each file and when it was changed.
-    ///
-    /// # Errors
-    /// As those of [`Workspace::walk`].
-    pub fn walk_with_stamps(
+    /// The same, which notes the directories and ignore files that decide what is visited.
+    pub(super) fn walk_noting(
         &self,
         start: &Location,
         globs: &[String],
         cancel: &CancellationToken,
-        visit: impl Fn(Location, &dyn Fn() -> Option<Stamp>) + Sync,
+        notes: Option<&Arc<Notes>>,
+        visit: impl Fn(Location, &DirEntry) + Sync,
     ) -> Result<usize> {
         let (root, from) = (&self.roots[start.root].path, self.absolute(start));
+        if let Some(notes) = notes {
+            note_above(root, &from, notes);
+        }
         let mut walker = plain_walker(root, &from)?;
         let unlisted = Arc::new(AtomicUsize::new(0));
         let mut overrides = OverrideBuilder::new(root);
@@ -73,11 +77,14 @@ impl Workspace {
             })?;
         }
         let overrides = overrides.build().map_err(|error| bad(&globs.join(", "), &error.to_string()))?;
-        let (refused, around) = (Arc::clone(&unlisted), root.clone());
+        let (refused, around, notes) = (Arc::clone(&unlisted), root.clone(), notes.cloned());
         let excluded = Excludes::default();
         let is_wanted = move |entry: &DirEntry| {
             if overrides.matched(entry.path(), is_directory(entry)).is_ignore() || excluded.has(entry) {
                 return false;
+            }
+            if let Some(notes) = notes.as_ref().filter(|_| is_directory(entry)) {
+                note_directory(&around, entry.path(), notes);
             }
             let is_harmful =
                 is_directory(entry) && (harmful_rules(&around, entry.path()).is_some() || !excluded.note(&around, entry.path()));
@@ -102,7 +109,7 @@ impl Workspace {
                     return WalkState::Continue;
                 }
                 if let Some(location) = self.beneath(start, entry.path()) {
-                    visit(location, &|| entry.metadata().ok().and_then(|metadata| Some((metadata.len(), metadata.modified().ok()?))));
+                    visit(location, &entry);
                 }
                 WalkState::Continue
             })
@@ -190,6 +197,34 @@ fn plain_walker(root: &Path, from: &Path) -> Result<WalkBuilder> {
     Ok(walker)
 }
 
+/// Notes a directory and what it has of ignore files. One that it does not have yet changes the directory when it comes.
+fn note_directory(root: &Path, directory: &Path, notes: &Notes) {
+    notes.note(directory.to_path_buf());
+    RULES.map(|name| directory.join(name)).into_iter().filter(|file| file.exists()).for_each(|file| notes.note(file));
+    if directory.join(".git").exists() {
+        note_repository(root, directory, notes);
+    }
+}
+
+/// Notes what makes a directory a repository, and what that excludes. Of a `.git` that is a directory that is its HEAD, as it changes itself
+/// with every command.
+fn note_repository(root: &Path, directory: &Path, notes: &Notes) {
+    let git = directory.join(".git");
+    notes.note(if git.is_dir() { git.join("HEAD") } else { git });
+    exclude_of(root, directory).into_iter().for_each(|file| notes.note(file));
+}
+
+/// Notes where a walk begins, and the ignore files above it: each whether it is there or not, as these directories are not listed.
+fn note_above(root: &Path, from: &Path, notes: &Notes) {
+    note_directory(root, from, notes);
+    let real = from.canonicalize().unwrap_or_else(|_| from.to_path_buf());
+    for directory in real.ancestors() {
+        RULES.map(|name| directory.join(name)).into_iter().for_each(|file| notes.note(file));
+        note_repository(root, directory, notes);
+    }
+    ignore::gitignore::gitconfig_excludes_path().into_iter().for_each(|file| notes.note(file));
+}
+
 /// The file of a repository that excludes without being committed. A worktree's `.git` names its own directory, and that the one it has in common
 /// with the others; what lies beneath the root is followed nowhere else.
 fn exclude_of(root: &Path, repository: &Path) -> Option<PathBuf> {
@@ -211,7 +246,7 @@ fn exclude_of(root: &Path, repository: &Path) -> Option<PathBuf> {
 
 /// The ignore file of a directory, if it has one that is not harmless.
 fn harmful_rules(root: &Path, directory: &Path) -> Option<PathBuf> {
-    [".gitignore", ".ignore"].map(|name| directory.join(name)).into_iter().find(|file| !is_harmless(root, file))
+    RULES.map(|name| directory.join(name)).into_iter().find(|file| !is_harmless(root, file))
 }
 
 /// Whether the walker can read an ignore file: one that is missing or a regular file, that leads nowhere else if it is beneath the root, and whose

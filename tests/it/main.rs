@@ -10,6 +10,7 @@ mod golden;
 mod hook;
 mod layers;
 mod ledger;
+mod listing;
 mod protocol;
 mod repo_map;
 mod safety;

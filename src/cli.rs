@@ -8,14 +8,14 @@ mod session;
 mod setup;
 mod stats;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use codeskim::error::{Error, Result, quote};
-use codeskim::hook;
+use codeskim::hook::{self, Client, Hook};
 use codeskim::hub;
 use codeskim::ledger::Ledger;
 use codeskim::prune_protocol::Pruner;
@@ -23,7 +23,7 @@ use codeskim::tokens::cl100k;
 use codeskim::tools::{Call, Output, Session, grep, head, prune, read_file, repo_map, search};
 
 pub use self::arguments::parse;
-use self::arguments::{Cli, Command, ControlName, Hook, ModelCommand};
+use self::arguments::{Cli, Command, ControlName, ModelCommand};
 use self::session::Readers;
 
 /// The exit status of a search without match, as of grep(1).
@@ -141,12 +141,7 @@ fn execute(mut cli: Cli) -> Result<Output> {
             doctor::examine(cli.session(Readers::Shell).map(|(session, _)| session), &cli.roots())
         }
         Command::Stats { days, json } => stats::show(days, json),
-        Command::Hook(Hook::ClaudeCode) => {
-            let event = io::read_to_string(io::stdin().lock()).unwrap_or_default();
-            let memory = dirs::state_dir().or_else(dirs::data_local_dir).map(|state| state.join("codeskim/hook"));
-            let answer = memory.and_then(|memory| hook::claude_code(&event, &memory, &cli.roots));
-            Ok(Output::new(answer.map_or_else(String::new, |answer| answer + "\n")))
-        }
+        Command::Hook { client } => answer_hook(client, &cli),
         Command::Model(ModelCommand::Pull { name: model, endpoint, cache }) => {
             let directory = hub::pull(&hub::Request { model, endpoint, cache, progress: io::stderr().is_terminal() })?;
             Ok(Output::new(format!("{}\n", directory.display())))
@@ -165,8 +160,26 @@ fn execute(mut cli: Cli) -> Result<Output> {
     }
 }
 
+/// Answers an agent's hook. Nothing that goes wrong is an error: the client goes on without an answer.
+fn answer_hook(client: Client, cli: &Cli) -> Result<Output> {
+    let event = io::read_to_string(io::stdin().lock().take(LONGEST_EVENT)).unwrap_or_default();
+    let Some(state) = dirs::state_dir().or_else(dirs::data_local_dir) else { return Ok(Output::new("")) };
+    let session = || cli.session(Readers::Agent).ok().map(|(session, _)| session);
+    let answer = hook::answer(client, &event, &Hook { memory: state.join("codeskim/hook"), roots: &cli.roots, session: &session });
+    let _ = io::stdout().lock().write_all(answer.said.as_bytes());
+    if let Some((output, question)) = &answer.pruned
+        && let Some(ledger) = cli.ledger(false).map(Ledger::open)
+    {
+        ledger.call("hook", Some(question), output);
+        ledger.close();
+    }
+    Ok(Output::new(""))
+}
+
 /// How long a command may take before it says how far it is, to whoever looks on.
 const SILENCE: Duration = Duration::from_secs(1);
+/// Bytes of what a client says to a hook, at most: a result beyond is left alone.
+const LONGEST_EVENT: u64 = 16 << 20;
 /// Files between two words of that.
 const STEP: usize = 1000;
 

@@ -239,17 +239,14 @@ pub enum Command {
     /// Look whether all that an agent needs is there; exits with 1 if something is not
     Doctor,
     /// Answer an agent's hook on standard input
-    #[command(subcommand, hide = true)]
-    Hook(Hook),
+    #[command(hide = true)]
+    Hook {
+        /// The agent
+        client: codeskim::hook::Client,
+    },
     /// Manage the larger models
     #[command(subcommand)]
     Model(ModelCommand),
-}
-
-#[derive(Subcommand)]
-pub enum Hook {
-    /// Claude Code's PreToolUse
-    ClaudeCode,
 }
 
 /// What is measured.

@@ -3,10 +3,10 @@
 use std::io::{self, BufRead, IsTerminal, Write as _};
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use codeskim::error::{Error, Result, quote};
 use codeskim::setup::clients::{Client, Launch, Places};
-use codeskim::setup::{self, Change};
+use codeskim::setup::{self, Change, HookKind};
 use codeskim::tools::Output;
 
 /// Arguments of `codeskim setup`.
@@ -17,9 +17,9 @@ pub struct Setup {
     /// In the configuration of this directory, not in the user's own
     #[arg(long)]
     project: bool,
-    /// For Claude Code: answer its own Read of a large file, and a Grep that prints much, with a word of codeskim, once
-    #[arg(long)]
-    hook: bool,
+    /// Run codeskim beside the agent's own tools, too: prune large results of theirs, or steer it away from large reads, once
+    #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = "prune", require_equals = true)]
+    hook: Option<HookKind>,
     /// Take codeskim out again
     #[arg(long)]
     remove: bool,
@@ -42,8 +42,10 @@ impl Setup {
 pub fn setup(request: &Setup, roots: &[PathBuf], options: Vec<String>) -> Result<Output> {
     let places = places()?;
     let client = request.client;
-    if request.hook && client != Client::ClaudeCode {
-        return Err(Error::bad_argument("Only Claude Code has hooks that codeskim knows; leave --hook out."));
+    let hooks = client.hooks_path(&places, request.project);
+    if let Some(kind) = request.hook.filter(|kind| client.hooks(*kind).is_empty()) {
+        let kind = kind.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+        return Err(Error::bad_argument(format!("{} has no hooks by which codeskim could {kind}; leave --hook out.", client.title())));
     }
     let path = match request.project {
         false => client.path(&places),
@@ -51,18 +53,17 @@ pub fn setup(request: &Setup, roots: &[PathBuf], options: Vec<String>) -> Result
             Error::bad_argument(format!("{} has no configuration of single projects; leave --project out.", client.title()))
         })?,
     };
-    let hooks = Client::hooks_path(&places, request.project);
     let mut changes = Vec::new();
     if request.remove {
         changes.push(setup::remove(client, path)?);
-        if client == Client::ClaudeCode {
-            changes.push(setup::remove_hook(hooks)?);
+        if let Some(hooks) = hooks {
+            setup::remove_hook(client, hooks, &mut changes)?;
         }
     } else {
         let launch = launch(client, &places, roots, options)?;
         changes.push(setup::add(client, &launch, path)?);
-        if request.hook {
-            changes.push(setup::add_hook(&launch, hooks)?);
+        if let (Some(kind), Some(hooks)) = (request.hook, hooks) {
+            setup::add_hook(client, kind, &launch, hooks, &mut changes)?;
         }
     }
     changes.retain(|change| !change.is_nothing());

@@ -8,6 +8,7 @@ pub mod code;
 mod constants;
 mod markdown;
 pub mod matches;
+pub mod outputs;
 mod plain;
 mod question;
 pub mod render;

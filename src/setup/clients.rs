@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::HookKind;
+
 /// The name of codeskim's entry.
 pub const NAME: &str = "codeskim";
 
@@ -136,10 +138,31 @@ impl Client {
         Some(places.project.join(path))
     }
 
-    /// Where Claude Code keeps its hooks, for the user or for one project.
-    pub fn hooks_path(places: &Places, project: bool) -> PathBuf {
-        let user = (places.variable)("CLAUDE_CONFIG_DIR").unwrap_or_else(|| places.home.join(".claude"));
-        if project { places.project.join(".claude/settings.json") } else { user.join("settings.json") }
+    /// Where it keeps its hooks, for the user or for one project; none where codeskim knows of none.
+    pub fn hooks_path(self, places: &Places, project: bool) -> Option<PathBuf> {
+        let directory = match self {
+            Self::ClaudeCode if project => places.project.join(".claude"),
+            Self::ClaudeCode => (places.variable)("CLAUDE_CONFIG_DIR").unwrap_or_else(|| places.home.join(".claude")),
+            Self::Gemini if project => places.project.join(".gemini"),
+            Self::Gemini => places.home.join(".gemini"),
+            _ => return None,
+        };
+        Some(directory.join("settings.json"))
+    }
+
+    /// At which events codeskim is run, and for which of its tools.
+    pub fn hooks(self, kind: HookKind) -> &'static [(&'static str, &'static str)] {
+        match (self, kind) {
+            (Self::ClaudeCode, HookKind::Prune) => &[("PostToolUse", "Read|Grep|Bash"), ("PreToolUse", "Write")],
+            (Self::Gemini, HookKind::Prune) => &[("AfterTool", "read_file|run_shell_command"), ("BeforeTool", "write_file")],
+            (Self::ClaudeCode, HookKind::Steer) => &[("PreToolUse", "Read|Grep")],
+            _ => &[],
+        }
+    }
+
+    /// What it is called on the command line.
+    pub fn name(self) -> String {
+        clap::ValueEnum::to_possible_value(&self).map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// How its configuration is written.

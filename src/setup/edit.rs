@@ -7,8 +7,8 @@ use toml_edit::{Array, DocumentMut, Item, Table};
 use super::clients::{Entry, Format, NAME, Value};
 use super::yaml;
 
-/// What the command of the hook has after the program.
-pub const HOOK: &str = "hook claude-code";
+/// What the command of a hook has after the program, before the client.
+pub const HOOK: &str = "hook ";
 
 /// The text with the entry in it. Properties that an earlier entry has beside these are kept.
 ///
@@ -141,32 +141,49 @@ pub fn command(text: &str, format: Format) -> Result<Option<Vec<String>>, String
     Ok(own_entry(text, format)?.map(|entry| ["command", "args"].iter().filter_map(|name| entry.get(name)).flat_map(texts).collect()))
 }
 
-/// The settings of Claude Code with `command` as a hook before its Read and Grep.
+/// The settings of a client with `command` as a hook at some events, each for the tools that a pattern matches, and at no others.
 ///
 /// # Errors
 /// As [`with`].
-pub fn with_hook(text: &str, command: &str) -> Result<String, String> {
+pub fn with_hooks(text: &str, hooks_at: &[(&str, &str)], command: &str) -> Result<String, String> {
     let root = jsonc(text)?;
     let hooks = root.object_value_or_create().ok_or("it is no object")?;
     let hooks = hooks.object_value_or_create("hooks").ok_or("hooks is no object")?;
-    let before = hooks.array_value_or_create("PreToolUse").ok_or("hooks.PreToolUse is no list")?;
-    if own_hooks(&before).any(|(_, hook)| hook.to_serde_value().is_some_and(|hook| hook["command"] == command)) {
+    let has = |event: &str, matcher: &str| {
+        let entries = hooks.array_value(event).map(|entries| entries.elements()).unwrap_or_default();
+        let is_it = |entry: CstNode| {
+            let entry = entry.to_serde_value()?;
+            let own = entry["hooks"].as_array()?.iter().any(|hook| hook["command"] == command);
+            Some(own && entry["matcher"] == matcher)
+        };
+        entries.into_iter().filter_map(is_it).any(|is| is)
+    };
+    let own = lists(&hooks).iter().map(|entries| own_hooks(entries).count()).sum::<usize>();
+    if own == hooks_at.len() && hooks_at.iter().all(|(event, matcher)| has(event, matcher)) {
         return Ok(text.to_owned());
     }
-    remove_own(&before);
-    before.append(json!({ "matcher": "Read|Grep", "hooks": [{ "type": "command", "command": command }] }));
+    lists(&hooks).iter().for_each(remove_own);
+    for (event, matcher) in hooks_at {
+        let entries = hooks.array_value_or_create(event).ok_or_else(|| format!("hooks.{event} is no list"))?;
+        entries.append(json!({ "matcher": (*matcher), "hooks": [{ "type": "command", "command": command }] }));
+    }
     Ok(ended(root.to_string()))
 }
 
-/// The settings without that hook.
+/// The settings without codeskim's hooks.
 ///
 /// # Errors
 /// As [`with`].
-pub fn without_hook(text: &str) -> Result<String, String> {
+pub fn without_hooks(text: &str) -> Result<String, String> {
     let root = jsonc(text)?;
-    let before = root.object_value().and_then(|root| root.object_value("hooks")).and_then(|hooks| hooks.array_value("PreToolUse"));
-    before.iter().for_each(remove_own);
+    let hooks = root.object_value().and_then(|root| root.object_value("hooks"));
+    hooks.iter().flat_map(lists).for_each(|entries| remove_own(&entries));
     Ok(root.to_string())
+}
+
+/// The lists of hooks, one for each event.
+fn lists(hooks: &CstObject) -> Vec<CstArray> {
+    hooks.properties().into_iter().filter_map(|property| property.value()?.as_array()).collect()
 }
 
 /// Codeskim's hooks, each after the list that it is in: an entry may have others beside.

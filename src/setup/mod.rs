@@ -51,37 +51,63 @@ pub fn remove(client: Client, path: PathBuf) -> Result<Change> {
     change(client, path, |text| edit::without(text, client.format()))
 }
 
-/// The change that makes Claude Code ask codeskim before it reads, in its settings at `path`.
-///
-/// # Errors
-/// As [`add`].
-pub fn add_hook(launch: &Launch, path: PathBuf) -> Result<Change> {
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-    let roots = launch.arguments.windows(2).filter(|pair| pair[0] == "--root").map(|pair| format!(" --root {}", quoted(&pair[1])));
-    let command = format!("{} {}{}", quoted(&launch.command), edit::HOOK, roots.collect::<String>());
-    change(Client::ClaudeCode, path, |text| edit::with_hook(text, &command))
+/// What a hook does with what an agent reads by its own tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum HookKind {
+    /// Prune large results on their way to the model, to a question taken from what the agent said
+    Prune,
+    /// Stop a large read once, and name the tool that would cost less
+    Steer,
 }
 
-/// The change that takes that hook out again.
+/// Adds to some changes that which makes a client run codeskim beside its own tools, in its settings at `path`.
 ///
 /// # Errors
 /// As [`add`].
-pub fn remove_hook(path: PathBuf) -> Result<Change> {
-    change(Client::ClaudeCode, path, edit::without_hook)
+pub fn add_hook(client: Client, kind: HookKind, launch: &Launch, path: PathBuf, changes: &mut Vec<Change>) -> Result<()> {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let roots = launch.arguments.windows(2).filter(|pair| pair[0] == "--root").map(|pair| format!(" --root {}", quoted(&pair[1])));
+    let command = format!("{} {}{}{}", quoted(&launch.command), edit::HOOK, client.name(), roots.collect::<String>());
+    go_on(client, path, changes, |text| edit::with_hooks(text, client.hooks(kind), &command))
+}
+
+/// Adds that which takes these hooks out again.
+///
+/// # Errors
+/// As [`add`].
+pub fn remove_hook(client: Client, path: PathBuf, changes: &mut Vec<Change>) -> Result<()> {
+    go_on(client, path, changes, edit::without_hooks)
+}
+
+/// Adds a change of a file to some, in which it may be changed already.
+fn go_on(
+    client: Client,
+    path: PathBuf,
+    changes: &mut Vec<Change>,
+    edit: impl Fn(&str) -> std::result::Result<String, String>,
+) -> Result<()> {
+    match changes.iter_mut().find(|change| change.path == path) {
+        Some(change) => change.after = edited(client, &path, &change.after, edit)?,
+        None => changes.push(self::change(client, path, edit)?),
+    }
+    Ok(())
 }
 
 fn change(client: Client, path: PathBuf, edit: impl Fn(&str) -> std::result::Result<String, String>) -> Result<Change> {
     let before = read(&path)?;
-    let text = before.as_deref().unwrap_or_default();
+    let after = edited(client, &path, before.as_deref().unwrap_or_default(), edit)?;
+    Ok(Change { path, before, after })
+}
+
+fn edited(client: Client, path: &Path, text: &str, edit: impl Fn(&str) -> std::result::Result<String, String>) -> Result<String> {
     let (mark, text) = text.strip_prefix(MARK).map_or(("", text), |text| (MARK, text));
-    let after = edit(text).map(|after| format!("{mark}{after}")).map_err(|problem| {
+    edit(text).map(|after| format!("{mark}{after}")).map_err(|problem| {
         let name = quote(&path.display().to_string());
         Error::bad_argument(format!(
             "{name}, the configuration of {}, is left alone: {problem}. Mend it, or add codeskim by hand.",
             client.title()
         ))
-    })?;
-    Ok(Change { path, before, after })
+    })
 }
 
 /// The program that a client starts as codeskim, with its arguments, or nothing where it reaches a server at an address; none if codeskim is not set up

@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod grep;
 pub mod head;
+pub mod passing;
 pub mod prune;
 pub mod read_file;
 pub mod repo_map;

@@ -148,7 +148,10 @@ def unique(prefix):
 
 
 def find(tools, wanted):
-    """The tool that an agent calls `wanted`, whatever its own prefix; not one of the agent's own tools of that name where there is another."""
+    """The tool that an agent calls `wanted`, whatever its own prefix; not one of the agent's own tools of that name where there is another,
+    unless it is called `=wanted`."""
+    if wanted.startswith("="):
+        return tools.get(wanted[1:])
     ending = [name for name in tools if name.endswith(wanted)]
     ours = [name for name in ending if "codeskim" in name] or [name for name in ending if name != wanted] or ending
     return tools[ours[0]] if ours else None

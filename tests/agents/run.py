@@ -36,7 +36,7 @@ LIMIT = 240  # seconds an agent may take
 
 def claude_code(home, url):
     environment = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
-    return ["claude", "-p", TASK, "--permission-mode", "acceptEdits", "--allowedTools", "mcp__codeskim,Read,Edit,Grep"], environment
+    return ["claude", "-p", TASK, "--permission-mode", "acceptEdits", "--allowedTools", "mcp__codeskim,Read,Edit,Write,Grep,Bash"], environment
 
 
 def codex(home, url):
@@ -120,6 +120,29 @@ def hook_scenarios(project):
         "a Read is stopped once, and the edit after the second goes through": ([read, read, ("Edit", change)], [stopped, whole, edited]),
         "after a read with codeskim the Read before an edit is not stopped": ([ours, read, ("Edit", back)], ["return value - 7", whole, edited]),
         "a Read of a range is not stopped": ([part, ("Edit", change)], ["return value + 7", edited]),
+    }
+
+
+def pruned_scenarios(project):
+    """What Claude Code does with the hook that prunes."""
+    path, last = str(project / "src/tools/read_file.rs"), (project / "src/tools/read_file.rs").read_text().rstrip().splitlines()[-4]
+    read, begun = ("Read", {"file_path": path}), "codeskim shows an excerpt of this file"
+    for i in range(20):
+        write(project / f"paint/painter_{i}.py", "".join(f"def draw_{i}_{j}(canvas, colour):\n    return canvas\n" for j in range(11)))
+    write(project / "links.py", "def follow_absolute_link(root, target):\n    return root\n")
+    change = {"file_path": path, "old_string": "a text file, lines of it", "new_string": "one text file, lines of it"}
+    replaced = ("Write", {"file_path": path, "content": "x"})
+    long = "for i in $(seq 400); do echo \"module_$i compiled by the painter\"; done; echo 'error: a link leads out of the root'"
+    return {
+        "a Read comes pruned, and the edit after it goes through": ([read, ("Edit", change)], [begun, "has been updated"]),
+        "a Read of a range comes as it is": ([("Read", {"file_path": path, "offset": 1, "limit": 300})], ["use schemars::JsonSchema"]),
+    }, {
+        "the second Read is whole": ([read, read], [begun, last]),
+    }, {
+        "what was seen in part is not written": ([read, replaced, read, replaced], [begun, "only an excerpt", last, "has been updated"]),
+    }, {
+        "a large output comes pruned, what went wrong stays": ([("Bash", {"command": long, "description": "Compile the links"})], ["error: a link leads out of the root"]),
+        "a large search comes pruned": ([("Grep", {"pattern": "def ", "path": str(project), "glob": "*.py", "output_mode": "content"})], ["follow_absolute_link"]),
     }
 
 
@@ -237,11 +260,41 @@ def check_agent(name, codeskim, directories, work):
 def check_hook(codeskim, directories, work):
     """Claude Code with the hook: what is stopped, and that no edit is."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Place(folder, "claude-code", codeskim, directories, "--hook")
+        place = Place(folder, "claude-code", codeskim, directories, "--hook=steer")
         for number, (title, (plan, wanted)) in enumerate(hook_scenarios(place.project).items()):
             seen = place.follow(plan, work / f"hook-{number}.log")
             good = [got is not None and text in got for text, got in zip(wanted, seen)]
-            yield ["claude-code --hook", title, "yes" if all(good) else f"NO: {good}"], all(good)
+            yield ["claude-code --hook=steer", title, "yes" if all(good) else f"NO: {good}"], all(good)
+
+
+def check_gemini(codeskim, directories, work):
+    """Gemini CLI with the hook: a read, a failing command, a range, a second read."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(folder, "gemini", codeskim, directories, "--hook")
+        path, begun = str(place.project / "src/tools/read_file.rs"), "codeskim shows an excerpt of this"
+        read = ("=read_file", {"file_path": path})
+        last, tests = (place.project / "src/tools/read_file.rs").read_text().rstrip().splitlines()[-4], "seq -f 'test painter_%g ... ok' 400; echo 'test links ... FAILED'; exit 3"
+        change = ("=replace", {"file_path": path, "instruction": "Shorten it.", "old_string": "a text file, lines of it", "new_string": "one text file, lines of it"})
+        for number, (title, plan, wanted) in enumerate((
+            ("a read comes pruned, the second one whole", [read, read], [begun, last]),
+            ("a failing run of tests comes pruned, with what failed and its exit code", [("=run_shell_command", {"command": tests, "description": "Run the tests of links"})], ["test links ... FAILED"]),
+            ("a read of a range is as it was", [("=read_file", {"file_path": path, "start_line": 2, "end_line": 170})], ["use schemars::JsonSchema"]),
+            ("an edit after a pruned read is accepted", [read, change], [begun, "Successfully modified"]),
+        )):
+            seen = place.follow(plan, work / f"gemini-hook-{number}.log")
+            good = [got is not None and text in got and ("failing" not in title or "codeskim shows" in got and "Exit Code: 3" in got) for text, got in zip(wanted, seen)]
+            yield ["gemini --hook", title, "yes" if all(good) else f"NO: {good}"], all(good)
+
+
+def check_pruning(codeskim, directories, work):
+    """Claude Code with the hook that prunes: each group of plans in a project of its own."""
+    for group in range(4):
+        with tempfile.TemporaryDirectory() as folder:
+            place = Place(folder, "claude-code", codeskim, directories, "--hook")
+            for number, (title, (plan, wanted)) in enumerate(pruned_scenarios(place.project)[group].items()):
+                seen = place.follow(plan, work / f"pruned-{group}-{number}.log")
+                good = [got is not None and text in got and ("pruned, what" not in title and "search" not in title or "codeskim shows" in got) for text, got in zip(wanted, seen)]
+                yield ["claude-code --hook", title, "yes" if all(good) else f"NO: {good}"], all(good)
 
 
 def main():
@@ -255,6 +308,9 @@ def main():
     rows = [lambda name=name: [check_agent(name, options.codeskim, directories, options.work)] for name in options.only]
     if "claude-code" in options.only:
         rows.append(lambda: check_hook(options.codeskim, directories, options.work))
+        rows.append(lambda: check_pruning(options.codeskim, directories, options.work))
+    if "gemini" in options.only:
+        rows.append(lambda: check_gemini(options.codeskim, directories, options.work))
     failed = False
     for make in rows:
         for row, good in make():

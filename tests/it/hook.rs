@@ -1,4 +1,4 @@
-//! Claude Code's hook: one sentence instead of a large read, once, and never anything that stands in the way.
+//! Hooks: what agents' own tools return is pruned on its way, or a large read stopped once; and never anything that stands in the way.
 
 use std::io::Write;
 use std::path::Path;
@@ -119,4 +119,149 @@ fn nothing_else_is_stopped() {
     ] {
         assert_eq!(hook(memory.path(), &event), "", "{event}");
     }
+}
+
+/// A file of many definitions, of which few have to do with delays.
+fn large_text() -> String {
+    let other = |i: usize| {
+        format!(
+            "def paint_{i}(canvas, colour):\n    for x in range(canvas.width):\n        canvas.draw(x, {i}, colour)\n    return canvas\n\n\n"
+        )
+    };
+    let delay = "def next_delay(attempt, limit):\n    delay = 2 ** attempt\n    return min(delay, limit)\n\n\n";
+    (0..40).map(other).collect::<String>() + delay + &(40..80).map(other).collect::<String>()
+}
+
+/// An agent's session: its record, and what its tools returned.
+struct Agent {
+    memory: tempfile::TempDir,
+    record: Vec<Value>,
+}
+
+impl Agent {
+    fn new(asked: &str) -> Self {
+        Self { memory: tempfile::tempdir().expect("a directory"), record: vec![json!({ "type": "user", "message": { "content": asked } })] }
+    }
+
+    /// It says something, calls a tool and gets a result; what the hook makes of that.
+    fn calls(&mut self, said: &str, tool: &str, input: &Value, response: &Value) -> Option<Value> {
+        let id = format!("toolu_{}", self.record.len());
+        for item in [json!({ "type": "text", "text": said }), json!({ "type": "tool_use", "id": id, "name": tool, "input": input })] {
+            self.record.push(json!({ "type": "assistant", "message": { "content": [item] } }));
+        }
+        let path = self.memory.path().join("record.jsonl");
+        std::fs::write(&path, self.record.iter().map(|line| format!("{line}\n")).collect::<String>()).expect("written");
+        let result = json!({ "type": "tool_result", "tool_use_id": id, "content": "" });
+        self.record.push(json!({ "type": "user", "message": { "content": [result] } }));
+        let mut event = event(tool, input);
+        (event["hook_event_name"], event["transcript_path"], event["tool_response"]) =
+            (json!("PostToolUse"), json!(path), response.clone());
+        event["tool_use_id"] = json!(id);
+        let said = hook(self.memory.path(), &event.to_string());
+        (!said.is_empty()).then(|| serde_json::from_str::<Value>(&said).expect("JSON")["hookSpecificOutput"]["updatedToolOutput"].clone())
+    }
+
+    fn reads(&mut self, said: &str, path: &str, text: &str) -> Option<String> {
+        let count = text.lines().count();
+        let file = json!({ "filePath": path, "content": text, "numLines": count, "startLine": 1, "totalLines": count });
+        let new = self.calls(said, "Read", &json!({ "file_path": path }), &json!({ "type": "text", "file": file }))?;
+        assert_eq!((&new["type"], &new["file"]["filePath"]), (&json!("notebook"), &json!(path)));
+        Some(new["file"]["cells"][0]["source"].as_str().expect("a text").to_owned())
+    }
+}
+
+const ASKED: &str = "Retries wait too long. Where is the delay between attempts limited?";
+const SAID: &str = "Let me look at how the next delay is computed and limited.";
+
+#[test]
+fn a_large_read_comes_pruned_once() {
+    let (text, mut agent) = (large_text(), Agent::new(ASKED));
+    let excerpt = agent.reads(SAID, "/w/net.py", &text).expect("an excerpt");
+    insta::assert_snapshot!("read", excerpt);
+    assert_eq!(agent.reads("Once more.", "/w/net.py", &text), None, "a second read is whole");
+}
+
+#[test]
+fn what_is_needed_whole_stays_whole() {
+    let text = large_text();
+    let whole = |said: &str, tool: &str, input: Value, response: Value| {
+        assert_eq!(Agent::new(ASKED).calls(said, tool, &input, &response), None, "{said} {tool} {input}");
+    };
+    let file = |content: &str, first: usize, total: usize| {
+        let file = json!({ "filePath": "/w/net.py", "content": content, "numLines": content.lines().count(), "startLine": first, "totalLines": total });
+        json!({ "type": "text", "file": file })
+    };
+    let (lines, path) = (text.lines().count(), json!({ "file_path": "/w/net.py" }));
+    whole(SAID, "Read", json!({ "file_path": "/w/net.py", "offset": 1, "limit": 900 }), file(&text, 1, lines));
+    whole(SAID, "Read", path.clone(), file(&text, 1, lines + 5000));
+    whole(SAID, "Read", path.clone(), file(&text[..2000], 1, 80));
+    whole("Now I'll change the delay.", "Read", path.clone(), file(&text, 1, lines));
+    whole(SAID, "Read", path.clone(), json!({ "type": "image", "file": { "base64": "aGk=" } }));
+    whole(SAID, "Read", path.clone(), json!({ "type": "notebook", "file": { "filePath": "/w/a.ipynb", "cells": [] } }));
+    whole(SAID, "Read", path.clone(), json!("an error"));
+    whole(SAID, "Edit", path, json!({ "type": "text" }));
+    whole(SAID, "Bash", json!({ "command": "make" }), json!({ "stdout": "short", "stderr": "", "interrupted": false, "isImage": false }));
+    whole(SAID, "Grep", json!({ "pattern": "x" }), json!({ "mode": "files_with_matches", "numFiles": 900, "filenames": [] }));
+    assert_eq!(Agent::new("Hi.").reads("", "/w/net.py", &text), None, "nothing is known of what is wanted");
+}
+
+#[test]
+fn a_file_that_was_edited_or_read_stays_whole() {
+    let text = large_text();
+    for tool in ["Edit", "Write", "Read"] {
+        let mut agent = Agent::new(ASKED);
+        agent.calls("", tool, &json!({ "file_path": "/w/net.py", "offset": 3 }), &json!({ "filePath": "/w/net.py" }));
+        assert_eq!(agent.reads(SAID, "/w/net.py", &text), None, "{tool}");
+    }
+}
+
+#[test]
+fn of_an_excerpt_no_file_is_written() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("net.py");
+    std::fs::write(&path, large_text()).expect("written");
+    let (path, mut agent) = (path.display().to_string(), Agent::new(ASKED));
+    let write = event("Write", &json!({ "file_path": path, "content": "x = 1\n" })).to_string();
+    assert_eq!(hook(agent.memory.path(), &write), "", "nothing was read");
+    assert!(agent.reads(SAID, &path, &large_text()).is_some());
+    let said = hook(agent.memory.path(), &write);
+    assert!(said.contains("\"deny\"") && said.contains("only an excerpt"), "{said}");
+    assert_eq!(agent.reads("All of it.", &path, &large_text()), None);
+    assert_eq!(hook(agent.memory.path(), &write), "", "it was read whole");
+}
+
+#[test]
+fn of_an_output_what_went_wrong_stays_and_all_is_kept() {
+    let passed = |i: usize| format!("tests/test_{i}.py::test_paints_the_canvas PASSED [{i:>3}%]\n");
+    let failure = "E       AssertionError: assert 64 == 30\ntests/test_net.py:12: AssertionError\n";
+    let all = (0..300).map(passed).collect::<String>()
+        + failure
+        + &(0..90).map(passed).collect::<String>()
+        + "==== 1 failed, 390 passed in 3.02s ====\n";
+    let mut agent = Agent::new("Why do the tests of the delay fail?");
+    let response = json!({ "stdout": all, "stderr": "warning", "interrupted": false, "isImage": false });
+    let input = json!({ "command": "pytest -v", "description": "Run the tests" });
+    let new = agent.calls("Let me run the tests of the delay.", "Bash", &input, &response).expect("an excerpt");
+    let text = new["stdout"].as_str().expect("a text");
+    assert!(text.contains(failure) && text.contains("1 failed, 390 passed") && text.len() < all.len() / 2, "{text}");
+    assert_eq!(new["stderr"], "warning");
+    let kept = text.lines().next().and_then(|line| line.strip_suffix('.')?.split(" is in ").nth(1)).expect("a file is named");
+    assert_eq!(std::fs::read_to_string(kept).expect("it is there"), all);
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(kept).expect("a file").permissions()) & 0o077, 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_record_that_is_no_file_holds_up_nothing() {
+    let mut agent = Agent::new(ASKED);
+    let fifo = agent.memory.path().join("record.jsonl");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs").success());
+    let text = large_text();
+    let file = json!({ "filePath": "/w/net.py", "content": text, "numLines": text.lines().count(), "startLine": 1, "totalLines": text.lines().count() });
+    let mut event = event("Read", &json!({ "file_path": "/w/net.py" }));
+    (event["hook_event_name"], event["transcript_path"]) = (json!("PostToolUse"), json!(fifo));
+    event["tool_response"] = json!({ "type": "text", "file": file });
+    assert_eq!(hook(agent.memory.path(), &event.to_string()), "");
+    agent.record.clear();
 }

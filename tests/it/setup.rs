@@ -326,7 +326,7 @@ fn the_hook_is_put_beside_others_only_when_asked_and_taken_out_again() {
     let home = Home::with(SETTINGS, before);
     assert_eq!(home.run(&["setup", "claude-code", "--yes"]).0, 0);
     assert_eq!(home.text(SETTINGS), before);
-    assert_eq!(home.run(&["setup", "claude-code", "--hook", "--yes"]).0, 0);
+    assert_eq!(home.run(&["setup", "claude-code", "--hook=steer", "--yes"]).0, 0);
     insta::assert_snapshot!(home.named(&home.text(SETTINGS)), @r#"
     {
       "hooks": {
@@ -345,14 +345,14 @@ fn the_hook_is_put_beside_others_only_when_asked_and_taken_out_again() {
       }
     }
     "#);
-    assert!(home.run(&["setup", "claude-code", "--hook", "--yes"]).1.contains("already set up"));
+    assert!(home.run(&["setup", "claude-code", "--hook=steer", "--yes"]).1.contains("already set up"));
     assert_eq!(home.run(&["setup", "claude-code", "--remove", "--yes"]).0, 0);
     let left: serde_json::Value = serde_json::from_str(&home.text(SETTINGS)).expect("JSON");
     assert_eq!(left, serde_json::from_str::<serde_json::Value>(before).expect("JSON"));
     let shared = "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Read\", \"hooks\": [{\"type\": \"command\", \"command\": \"'/old/codeskim' hook claude-code\"}, \
         {\"type\": \"command\", \"command\": \"'/opt/webhook' hook claude-code\"}]}]}}";
     let home = Home::with(SETTINGS, shared);
-    assert_eq!(home.run(&["setup", "claude-code", "--hook", "--yes"]).0, 0);
+    assert_eq!(home.run(&["setup", "claude-code", "--hook=steer", "--yes"]).0, 0);
     assert!(
         home.text(SETTINGS).contains("'/opt/webhook' hook claude-code") && !home.text(SETTINGS).contains("/old/"),
         "{}",
@@ -362,11 +362,30 @@ fn the_hook_is_put_beside_others_only_when_asked_and_taken_out_again() {
     let left: serde_json::Value = serde_json::from_str(&home.text(SETTINGS)).expect("JSON");
     let others = serde_json::json!([{ "matcher": "Read", "hooks": [{ "type": "command", "command": "'/opt/webhook' hook claude-code" }] }]);
     assert_eq!(left["hooks"]["PreToolUse"], others);
-    assert_eq!(home.run(&["setup", "claude-code", "--hook", "--yes", "--root", "."]).0, 0);
+    assert_eq!(home.run(&["setup", "claude-code", "--hook=steer", "--yes", "--root", "."]).0, 0);
     assert!(home.named(&home.text(SETTINGS)).contains("'CODESKIM' hook claude-code --root '~'"), "{}", home.text(SETTINGS));
-    assert_eq!(home.run(&["setup", "claude-code", "--hook", "--yes"]).0, 0);
+    assert_eq!(home.run(&["setup", "claude-code", "--hook=steer", "--yes"]).0, 0);
     assert_eq!(home.text(SETTINGS).matches("hook claude-code").count(), 2, "the other one and one of codeskim's: {}", home.text(SETTINGS));
-    assert_eq!(home.run(&["setup", "cursor", "--hook"]).1, "codeskim: Only Claude Code has hooks that codeskim knows; leave --hook out.\n");
+    let said = home.run(&["setup", "cursor", "--hook"]).1;
+    assert_eq!(said, "codeskim: Cursor has no hooks by which codeskim could prune; leave --hook out.\n");
+}
+
+#[test]
+fn the_hook_that_prunes_takes_the_place_of_the_one_that_steers() {
+    const SETTINGS: &str = ".claude/settings.json";
+    let home = Home::with(SETTINGS, "{}\n");
+    assert_eq!(home.run(&["setup", "claude-code", "--hook=steer", "--yes"]).0, 0);
+    assert_eq!(home.run(&["setup", "claude-code", "--hook", "--yes"]).0, 0);
+    let hooks: serde_json::Value = serde_json::from_str(&home.text(SETTINGS)).expect("JSON");
+    let matchers =
+        |event: &str| hooks["hooks"][event].as_array().map(|all| all.iter().map(|one| one["matcher"].clone()).collect::<Vec<_>>());
+    assert_eq!(matchers("PostToolUse"), Some(vec!["Read|Grep|Bash".into()]));
+    assert_eq!(matchers("PreToolUse"), Some(vec!["Write".into()]));
+    assert!(home.run(&["setup", "claude-code", "--hook", "--yes"]).1.contains("already set up"));
+    assert_eq!(home.run(&["setup", "claude-code", "--hook=steer", "--yes"]).0, 0);
+    assert!(!home.text(SETTINGS).contains("Read|Grep|Bash"), "{}", home.text(SETTINGS));
+    assert_eq!(home.run(&["setup", "claude-code", "--remove", "--yes"]).0, 0);
+    assert!(!home.text(SETTINGS).contains("codeskim"), "{}", home.text(SETTINGS));
 }
 
 #[test]

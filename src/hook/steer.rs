@@ -1,19 +1,18 @@
-//! `codeskim hook claude-code`: stops Claude Code's own Read of a large file, or a Grep with much output, once, and names the tool that
-//! would have cost less.
+//! Stops Claude Code's own Read of a large file, or a Grep with much output, once, and names the tool that would have cost less.
 //!
 //! It never stops the same call twice in a session, nor a Read with a range, nor one of a file that codeskim has shown already, as that is what
 //! comes before an edit. Whatever goes wrong, the call goes on.
 
-use std::fs;
-use std::io::{self, Read as _, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::ledger::for_owner;
+use super::event::{Event, Hook, deny};
+use super::memory::Notes;
+use super::transcript::end_of;
 use crate::tools::{Call, Options, Session, grep};
 use crate::workspace::text::read;
 
@@ -23,20 +22,6 @@ const LARGE_FILE: usize = 400;
 const LARGE_OUTPUT: usize = 12_000;
 /// A search that takes longer than this to measure is left alone.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What was stopped is forgotten after this.
-const FORGOTTEN: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Bytes of a session's record that are searched, from its end.
-const RECORD: u64 = 4_000_000;
-
-/// What Claude Code says before it uses a tool.
-#[derive(Deserialize)]
-struct Event {
-    session_id: String,
-    transcript_path: Option<PathBuf>,
-    cwd: PathBuf,
-    tool_name: String,
-    tool_input: Input,
-}
 
 /// Arguments of Read and of Grep.
 #[derive(Deserialize)]
@@ -57,19 +42,17 @@ struct Input {
     r#type: Option<String>,
 }
 
-/// The answer to an event, if the call is to be stopped. `memory` is a directory in which it is noted what was, `roots` what the server may read; the
-/// directory that Claude Code works in if there are none.
-pub fn claude_code(event: &str, memory: &Path, roots: &[PathBuf]) -> Option<String> {
-    let event: Event = serde_json::from_str(event).ok()?;
-    let roots = if roots.is_empty() { std::slice::from_ref(&event.cwd) } else { roots };
+/// The answer to an event, if the call is to be stopped.
+pub fn answer(event: &Event, hook: &Hook<'_>) -> Option<String> {
+    let roots = if hook.roots.is_empty() { std::slice::from_ref(&event.cwd) } else { hook.roots };
+    let input = serde_json::from_value(event.tool_input.clone()).ok()?;
     let (what, reason) = match event.tool_name.as_str() {
-        "Read" => large_file(&event, roots)?,
-        "Grep" => large_output(&event, roots)?,
+        "Read" => large_file(event, &input, roots)?,
+        "Grep" => large_output(event, &input, roots)?,
         _ => return None,
     };
-    note_once(memory, &event.session_id, &what)?;
-    let decision = json!({ "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason });
-    Some(json!({ "hookSpecificOutput": decision }).to_string())
+    Notes::of(&hook.memory, &event.session_id, "stopped").once(&what)?;
+    Some(deny(&reason))
 }
 
 fn session(roots: &[PathBuf]) -> Option<Session> {
@@ -77,8 +60,7 @@ fn session(roots: &[PathBuf]) -> Option<Session> {
 }
 
 /// What is read and why it should not be, if it is the whole of a large file.
-fn large_file(event: &Event, roots: &[PathBuf]) -> Option<(String, String)> {
-    let input = &event.tool_input;
+fn large_file(event: &Event, input: &Input, roots: &[PathBuf]) -> Option<(String, String)> {
     if input.offset.is_some() || input.limit.is_some() || input.pages.is_some() {
         return None;
     }
@@ -97,8 +79,7 @@ fn large_file(event: &Event, roots: &[PathBuf]) -> Option<(String, String)> {
 }
 
 /// The same of a search that prints much.
-fn large_output(event: &Event, roots: &[PathBuf]) -> Option<(String, String)> {
-    let input = &event.tool_input;
+fn large_output(event: &Event, input: &Input, roots: &[PathBuf]) -> Option<(String, String)> {
     if input.output_mode.as_deref() != Some("content") || input.head_limit.is_some_and(|most| most > 0) || input.r#type.is_some() {
         return None; // little is printed, or of files that are not told apart here
     }
@@ -132,33 +113,5 @@ fn was_shown(event: &Event, path: &str, shown: &str) -> bool {
     let called = [path.to_owned(), shown.to_owned(), format!("./{shown}"), event.cwd.join(shown).display().to_string()];
     let called = called.map(|path| json!(path).to_string());
     let is_reading = |line: &str| ["mcp__codeskim__read_file", "mcp__codeskim__head"].iter().any(|tool| line.contains(tool));
-    String::from_utf8_lossy(&record).lines().any(|line| is_reading(line) && called.iter().any(|path| line.contains(path)))
-}
-
-/// The last [`RECORD`] bytes of a file.
-fn end_of(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = fs::File::open(path)?;
-    let bytes = file.metadata()?.len();
-    file.seek(SeekFrom::Start(bytes.saturating_sub(RECORD)))?;
-    let mut end = Vec::new();
-    file.take(RECORD).read_to_end(&mut end)?;
-    Ok(end)
-}
-
-/// Notes what is stopped; nothing if it was before, or cannot be noted.
-fn note_once(memory: &Path, session: &str, what: &str) -> Option<()> {
-    fs::create_dir_all(memory).ok()?;
-    for old in fs::read_dir(memory).ok()?.flatten() {
-        let age = old.metadata().and_then(|metadata| metadata.modified()).ok().and_then(|then| SystemTime::now().duration_since(then).ok());
-        if age.is_some_and(|age| age > FORGOTTEN) {
-            let _ = fs::remove_file(old.path());
-        }
-    }
-    let name: String = session.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
-    let path = memory.join(format!("{name}.stopped"));
-    let line = what.replace(['\n', '\r'], " ");
-    if fs::read_to_string(&path).unwrap_or_default().lines().any(|before| before == line) {
-        return None;
-    }
-    writeln!(for_owner().open(path).ok()?, "{line}").ok()
+    record.lines().any(|line| is_reading(line) && called.iter().any(|path| line.contains(path)))
 }

@@ -1,0 +1,94 @@
+//! Whether anything of a result may be left out at all.
+
+use super::event::{Of, Returned};
+use super::memory::Notes;
+use super::transcript::{Called, Told};
+
+/// Results of fewer lines stay as they are.
+const LARGE: usize = 150;
+/// What is said of a file that is about to be changed.
+const CHANGES: [&str; 22] = [
+    "add",
+    "adjust",
+    "apply",
+    "change",
+    "delete",
+    "drop",
+    "edit",
+    "extend",
+    "fix",
+    "implement",
+    "insert",
+    "make the change",
+    "modify",
+    "move",
+    "patch",
+    "refactor",
+    "remove",
+    "rename",
+    "replace",
+    "rewrite",
+    "update",
+    "write",
+];
+const INTENTS: [&str; 9] = ["i'll", "i will", "let me", "let's", "now", "going to", "i can", "ready to", "time to"];
+/// Tools that show or change a file, of all clients.
+const OF_FILES: [&str; 12] =
+    ["Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "read_file", "replace", "edit", "write_file", "view", "read", "write"];
+
+/// Whether a result may be pruned: it is large, and the agent sees it for the first time and is not about to change it.
+pub fn may_be_pruned(returned: &Returned<'_>, told: &Told, notes: &Notes) -> bool {
+    if returned.text.lines().count() < LARGE {
+        return false;
+    }
+    let (what, is_known) = match returned.of {
+        Of::File(path) => (format!("file {path}"), is_about_to_change(&told.said) || was_used(told, path)),
+        Of::Search(_) => (format!("search {}", fingerprint(returned.text)), false),
+        Of::Command(..) => (format!("command {}", fingerprint(returned.text)), false),
+    };
+    // What is read a second time is wanted whole; what could not be noted would be pruned each time.
+    notes.once(&what).is_some() && !is_known
+}
+
+/// Whether a file was read, changed or written before in this session.
+fn was_used(told: &Told, path: &str) -> bool {
+    let is_it = |called: &Called| {
+        OF_FILES.contains(&called.tool.as_str())
+            && ["file_path", "path", "filePath", "absolute_path", "notebook_path"].iter().any(|key| called.input[key] == path)
+    };
+    told.calls.iter().any(is_it)
+}
+
+/// Whether the agent says that it changes something next.
+fn is_about_to_change(said: &str) -> bool {
+    let said = said.to_lowercase();
+    let clauses = said.split(['.', '!', '?', ';', '\n']);
+    clauses.filter_map(|clause| INTENTS.iter().find_map(|intent| clause.split_once(intent)).map(|(_, rest)| rest)).any(|rest| {
+        let first =
+            rest.trim_start_matches([',', ' ']).trim_start_matches("now ").trim_start_matches("just ").trim_start_matches("go ahead and ");
+        CHANGES.iter().any(|change| first.strip_prefix(change).is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric())))
+    })
+}
+
+/// A text in a few characters.
+fn fingerprint(text: &str) -> String {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_about_to_be_changed_is_told() {
+        for said in ["Now let me add the option to the parser.", "I'll fix this in the reader.", "Good. Now, update the cache:"] {
+            assert!(is_about_to_change(said), "{said}");
+        }
+        for said in ["Let me look at how fixes are applied.", "I'll read the file that adds options.", "Where is the change made?", ""] {
+            assert!(!is_about_to_change(said), "{said}");
+        }
+    }
+}

@@ -1,8 +1,8 @@
 //! `codeskim hook CLIENT`: what an agent's own tools return, pruned on its way to the model to a question that is taken from what the agent said.
 //!
-//! A client runs it after a tool ([`claude_code`] and its kin know what each sends and takes). [`question`] says what is wanted, [`rules`] whether
-//! anything may be left out, [`excerpt`] leaves it out. Whatever goes wrong, the original stays: an empty answer says so to every client.
-//! [`steer`] is the other thing a hook can do: stop a large read before it runs, once.
+//! A client runs it after a tool (`claude_code` and its kin know what each sends and takes). `question` says what is wanted, `rules` whether
+//! anything may be left out, `excerpt` leaves it out. Whatever goes wrong, the original stays: an empty answer says so to every client.
+//! `steer` is the other thing a hook can do: stop a large read before it runs, once.
 
 mod claude_code;
 mod event;

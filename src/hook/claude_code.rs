@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::event::{Answer, Event, Hook, Of, Returned, deny};
 use super::pass::{pass, would_lose};
+use super::rules::is_large;
 use super::{steer, transcript};
 
 /// Answers an event; nothing is said where things are to stay as they are.
@@ -39,6 +40,9 @@ fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
         }
         _ => return None,
     };
+    if !is_large(&content) {
+        return None; // before the record is waited for
+    }
     let told = transcript::of_claude_code(event.transcript_path.as_ref()?, &event.tool_use_id).ok()?;
     let (output, question) = pass(&Returned { session: &event.session_id, of, text: &content }, &told, hook)?;
     let mut replaced = response.clone();

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::event::{Answer, Event, Hook, Of, Returned};
 use super::pass::{pass, would_lose};
+use super::rules::is_large;
 use super::transcript;
 
 /// How a file begins that was not read to its end.
@@ -26,7 +27,7 @@ pub fn answer(event: &str, hook: &Hook<'_>) -> Answer {
 fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
     let (input, response) = (&event.tool_input, &event.tool_response);
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let content = text(&response["llmContent"]).filter(|_| response["error"].is_null())?;
+    let content = text(&response["llmContent"]).filter(|content| response["error"].is_null() && is_large(content))?;
     let path = text(&input["file_path"]).unwrap_or_default();
     let of = match event.tool_name.as_str() {
         "read_file" => {

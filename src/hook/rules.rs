@@ -36,11 +36,13 @@ const INTENTS: [&str; 9] = ["i'll", "i will", "let me", "let's", "now", "going t
 const OF_FILES: [&str; 12] =
     ["Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "read_file", "replace", "edit", "write_file", "view", "read", "write"];
 
-/// Whether a result may be pruned: it is large, and the agent sees it for the first time and is not about to change it.
+/// Whether a result is so large that something may be left out.
+pub fn is_large(text: &str) -> bool {
+    text.lines().nth(LARGE - 1).is_some()
+}
+
+/// Whether a large result may be pruned: the agent sees it for the first time and is not about to change it.
 pub fn may_be_pruned(returned: &Returned<'_>, told: &Told, notes: &Notes) -> bool {
-    if returned.text.lines().count() < LARGE {
-        return false;
-    }
     let (what, is_known) = match returned.of {
         Of::File(path) => (format!("file {path}"), is_about_to_change(&told.said) || was_used(told, path)),
         Of::Search(_) => (format!("search {}", fingerprint(returned.text)), false),

@@ -7,15 +7,18 @@ use super::pass::{pass, would_lose};
 use super::rules::is_large;
 use super::{steer, transcript};
 
+/// How lines of a file are read, and all of it.
+const READS: &str = "Read with offset and limit shows them, Read again all of it";
+
 /// Answers an event; nothing is said where things are to stay as they are.
 pub fn answer(event: &str, hook: &Hook<'_>) -> Answer {
     let Ok(event) = serde_json::from_str::<Event>(event) else { return Answer::default() };
     match (event.hook_event_name.as_str(), event.tool_name.as_str()) {
         ("PreToolUse", "Write") => {
             let reason = event.tool_input["file_path"].as_str().and_then(|path| would_lose(path, &event.session_id, hook));
-            Answer::only(reason.map_or_else(String::new, |reason| deny(&reason)))
+            Answer::only(reason.map(|reason| deny(&reason)))
         }
-        ("PreToolUse", _) => Answer::only(steer::answer(&event, hook).unwrap_or_default()),
+        ("PreToolUse", _) => Answer::only(steer::answer(&event, hook)),
         ("PostToolUse", _) => after(&event, hook).unwrap_or_default(),
         _ => Answer::default(),
     }
@@ -31,7 +34,7 @@ fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
             let file = &response["file"];
             let is_whole = file["startLine"] == 1 && file["numLines"] == file["totalLines"];
             let content = text(&file["content"]).filter(|_| response["type"] == "text" && is_whole)?;
-            (content, Of::File(&file_path))
+            (content, Of::File(&file_path, READS))
         }
         "Grep" if response["mode"] == "content" => (text(&response["content"])?, Of::Search(input["pattern"].as_str()?)),
         "Bash" if response["isImage"] != true && response["interrupted"] != true && input["run_in_background"] != true => {

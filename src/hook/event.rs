@@ -51,9 +51,9 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Words to the client and no view.
-    pub fn only(said: String) -> Self {
-        Self { said, pruned: None }
+    /// Words to the client, if any, and no view.
+    pub fn only(said: Option<String>) -> Self {
+        Self { said: said.unwrap_or_default(), pruned: None }
     }
 }
 
@@ -70,8 +70,8 @@ pub struct Returned<'a> {
 /// What a result is of.
 #[derive(Clone, Copy)]
 pub enum Of<'a> {
-    /// All of a file, by its path.
-    File(&'a str),
+    /// All of a file, by its path, and how the client's own tool reads lines of it and all of it.
+    File(&'a str, &'static str),
     /// A search, by its pattern.
     Search(&'a str),
     /// A command, and what it is for in the agent's words.

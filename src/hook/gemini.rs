@@ -10,13 +10,16 @@ use super::transcript;
 /// How a file begins that was not read to its end.
 const CUT: &str = "\nIMPORTANT: The file content has been truncated";
 
+/// How lines of a file are read, and all of it.
+const READS: &str = "read_file with start_line and end_line shows them, read_file again all of it";
+
 /// Answers an event; nothing is said where things are to stay as they are.
 pub fn answer(event: &str, hook: &Hook<'_>) -> Answer {
     let Ok(event) = serde_json::from_str::<Event>(event) else { return Answer::default() };
     match (event.hook_event_name.as_str(), event.tool_name.as_str()) {
         ("BeforeTool", "write_file") => {
             let reason = event.tool_input["file_path"].as_str().and_then(|path| would_lose(path, &event.session_id, hook));
-            Answer::only(reason.map_or_else(String::new, |reason| replaced(&reason)))
+            Answer::only(reason.map(|reason| replaced(&reason)))
         }
         ("AfterTool", _) => after(&event, hook).unwrap_or_default(),
         _ => Answer::default(),
@@ -32,7 +35,7 @@ fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
     let of = match event.tool_name.as_str() {
         "read_file" => {
             let is_whole = input.as_object()?.keys().all(|key| key == "file_path") && !content.starts_with(CUT);
-            is_whole.then_some(Of::File(&path))?
+            is_whole.then_some(Of::File(&path, READS))?
         }
         "run_shell_command" => Of::Command(input["command"].as_str()?, input["description"].as_str().unwrap_or_default()),
         _ => return None,

@@ -11,7 +11,7 @@ use crate::tools::Output;
 /// What takes the place of a result, and the question; none where it is to stay as it is.
 pub fn pass(returned: &Returned<'_>, told: &Told, hook: &Hook<'_>) -> Option<(Output, String)> {
     let notes = Notes::of(&hook.memory, returned.session, "shown");
-    if let Of::File(path) = returned.of
+    if let Of::File(path, _) = returned.of
         && notes.has(&excerpt_of(path))
     {
         notes.once(&whole(path))?;
@@ -22,7 +22,7 @@ pub fn pass(returned: &Returned<'_>, told: &Told, hook: &Hook<'_>) -> Option<(Ou
         return None;
     }
     let output = excerpt::prune(returned, &question, (hook.session)()?, &hook.memory.join("outputs"))?;
-    if let Of::File(path) = returned.of {
+    if let Of::File(path, _) = returned.of {
         notes.once(&excerpt_of(path))?;
     }
     Some((output, question.as_str().to_owned()))

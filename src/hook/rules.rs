@@ -3,6 +3,7 @@
 use super::event::{Of, Returned};
 use super::memory::Notes;
 use super::transcript::{Called, Told};
+use crate::tools::prune::text_hash;
 
 /// Results of fewer lines stay as they are.
 const LARGE: usize = 150;
@@ -44,9 +45,9 @@ pub fn is_large(text: &str) -> bool {
 /// Whether a large result may be pruned: the agent sees it for the first time and is not about to change it.
 pub fn may_be_pruned(returned: &Returned<'_>, told: &Told, notes: &Notes) -> bool {
     let (what, is_known) = match returned.of {
-        Of::File(path) => (format!("file {path}"), is_about_to_change(&told.said) || was_used(told, path)),
-        Of::Search(_) => (format!("search {}", fingerprint(returned.text)), false),
-        Of::Command(..) => (format!("command {}", fingerprint(returned.text)), false),
+        Of::File(path, _) => (format!("file {path}"), is_about_to_change(&told.said) || was_used(told, path)),
+        Of::Search(_) => (format!("search {:016x}", text_hash(returned.text)), false),
+        Of::Command(..) => (format!("command {:016x}", text_hash(returned.text)), false),
     };
     // What is read a second time is wanted whole; what could not be noted would be pruned each time.
     notes.once(&what).is_some() && !is_known
@@ -70,14 +71,6 @@ fn is_about_to_change(said: &str) -> bool {
             rest.trim_start_matches([',', ' ']).trim_start_matches("now ").trim_start_matches("just ").trim_start_matches("go ahead and ");
         CHANGES.iter().any(|change| first.strip_prefix(change).is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric())))
     })
-}
-
-/// A text in a few characters.
-fn fingerprint(text: &str) -> String {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Bytes of a record that are read, from its end.
-const RECORD: u64 = 2_000_000;
+const RECORD: u64 = 4_000_000;
 /// How late a call may be in the record, and how often it is looked for.
 const LATE: Duration = Duration::from_millis(150);
 const GLANCE: Duration = Duration::from_millis(10);

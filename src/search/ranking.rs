@@ -149,7 +149,7 @@ fn of_file(file: &OfFile, of_file: &[f32], of_units: &[Vec<f32>], scores: &[f32]
     best.sort_by(|a, b| b.total_cmp(a));
     let mean = |count: usize| best.iter().take(count).sum::<f32>() / best.len().min(count).max(1) as f32;
     let sum: f32 = scores.iter().map(|score| score.exp()).sum();
-    let mut most = vec![f32::NEG_INFINITY; of_units_names().len()];
+    let mut most = vec![f32::NEG_INFINITY; OfUnit::NAMES.len() + UNITS_AGAINST_MOST.len()];
     of_units.iter().for_each(|values| most.iter_mut().zip(values).for_each(|(most, value)| *most = most.max(*value)));
     let of_scores = [mean(1), mean(2), mean(4), sum.max(f32::MIN_POSITIVE).ln() - all];
     [of_file, &of_scores, &most, &together(file)].concat()

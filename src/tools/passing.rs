@@ -11,15 +11,13 @@ use crate::prune::code::Code;
 use crate::prune::outputs::{always_shown, is_routine};
 use crate::prune::render::{self, Page, ReadBack, Status};
 use crate::prune::select::fill_cheap_gaps;
-use crate::prune::{Decision, FocusQuestion, Material, View};
+use crate::prune::{Decision, FocusQuestion, Material, View, WORTHWHILE};
 use crate::skim::skim_safely;
 
 /// Lines outside of definitions that are left out or shown together, at most.
 const TOGETHER: usize = 30;
 /// What a command prints whenever things go well is shown from this probability on.
 const ASKED: f32 = 0.5;
-/// An excerpt that costs more than this share of the whole is not worth its gaps.
-const WORTHWHILE: f64 = 0.8;
 
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

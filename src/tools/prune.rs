@@ -47,7 +47,8 @@ pub fn run<R: Read>(session: &Session, request: Request<R>, call: &Call<'_>) -> 
     Ok(output)
 }
 
-fn text_hash(text: &str) -> u64 {
+/// A text in a number, to tell it from others.
+pub fn text_hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use codeskim::error::{Error, Result, quote};
 use codeskim::hook::{self, Client, Hook};
 use codeskim::hub;
-use codeskim::ledger::Ledger;
+use codeskim::ledger::{Ledger, Settings, new_session};
 use codeskim::prune_protocol::Pruner;
 use codeskim::tokens::cl100k;
 use codeskim::tools::{Call, Output, Session, grep, head, prune, read_file, repo_map, search};
@@ -121,7 +121,10 @@ fn fail(message: &str) -> ExitCode {
 
 fn execute(mut cli: Cli) -> Result<Output> {
     match cli.command.take().unwrap_or(Command::Serve { http: None }) {
-        Command::Serve { http: None } => serve::stdio(cli.session(Readers::Agent)?.0, cli.ledger(true).map(Ledger::open)),
+        Command::Serve { http: None } => {
+            let settings = cli.ledger(Some(new_session())).map(|settings| Settings { background: true, ..settings });
+            serve::stdio(cli.session(Readers::Agent)?.0, settings.map(Ledger::open))
+        }
         Command::Serve { http: Some(address) } => {
             let (session, published) = cli.session(Readers::Several)?;
             let lines = Pruner::Lines(Arc::clone(&session.skimmer));
@@ -163,14 +166,14 @@ fn execute(mut cli: Cli) -> Result<Output> {
 /// Answers an agent's hook. Nothing that goes wrong is an error: the client goes on without an answer.
 fn answer_hook(client: Client, cli: &Cli) -> Result<Output> {
     let event = io::read_to_string(io::stdin().lock().take(LONGEST_EVENT)).unwrap_or_default();
-    let Some(state) = dirs::state_dir().or_else(dirs::data_local_dir) else { return Ok(Output::new("")) };
+    let (Some(state), Some(home)) = (dirs::state_dir().or_else(dirs::data_local_dir), dirs::home_dir()) else { return Ok(Output::new("")) };
     let session = || cli.session(Readers::Agent).ok().map(|(session, _)| session);
-    let answer = hook::answer(client, &event, &Hook { memory: state.join("codeskim/hook"), roots: &cli.roots, session: &session });
+    let answer = hook::answer(client, &event, &Hook { memory: state.join("codeskim/hook"), home, roots: &cli.roots, session: &session });
     let _ = io::stdout().lock().write_all(answer.said.as_bytes());
-    if let Some((output, question)) = &answer.pruned
-        && let Some(ledger) = cli.ledger(false).map(Ledger::open)
+    if let Some(noted) = &answer.noted
+        && let Some(ledger) = cli.ledger(Some(noted.session.clone())).map(Ledger::open)
     {
-        ledger.call("hook", Some(question), output);
+        ledger.call("hook", noted.question.as_deref(), &noted.output);
         ledger.close();
     }
     Ok(Output::new(""))

@@ -76,7 +76,7 @@ impl Cli {
             observe: self.accounts.observe,
         };
         let session = Session::new(&self.roots(), options)?.with_syntax(reader());
-        if self.accounts.observe && (readers == Readers::Several || self.ledger(false).is_none()) {
+        if self.accounts.observe && (readers == Readers::Several || self.ledger(None).is_none()) {
             return Err(Error::bad_argument("--observe needs a ledger, which is turned off or cannot be kept over HTTP; leave it out."));
         }
         if self.models.model.is_some() && self.models.remote.is_some() {
@@ -93,17 +93,17 @@ impl Cli {
     }
 
     /// Where calls are noted. A server over HTTP keeps no ledger, as it cannot tell its readers apart.
-    pub(super) fn ledger(&self, session: bool) -> Option<ledger::Settings> {
+    pub(super) fn ledger(&self, session: Option<String>) -> Option<ledger::Settings> {
         let path = ledger::place().filter(|_| !self.accounts.no_ledger)?;
         let project = self.roots().first()?.canonicalize().ok()?;
-        Some(ledger::Settings { path, project, session, questions: self.accounts.ledger_questions })
+        Some(ledger::Settings { path, project, session, background: false, questions: self.accounts.ledger_questions })
     }
 
     /// The ledger, the tool and the question, if this command calls a tool and is to be noted.
     pub(super) fn note(&self) -> Option<(Ledger, &'static str, Option<String>)> {
         let command = self.command.as_ref()?;
         let tool = command.tool()?;
-        let (ledger, question) = (Ledger::open(self.ledger(false)?), command.question().cloned());
+        let (ledger, question) = (Ledger::open(self.ledger(None)?), command.question().cloned());
         if question.is_some() {
             ledger.warm_up();
         }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use codeskim::error::{Error, Result, quote};
 use codeskim::setup::clients::{Client, Launch, Places};
-use codeskim::setup::{self, Change, HookKind};
+use codeskim::setup::hooks::{self, HookKind};
+use codeskim::setup::{self, Change};
 use codeskim::tools::Output;
 
 /// Arguments of `codeskim setup`.
@@ -42,8 +43,8 @@ impl Setup {
 pub fn setup(request: &Setup, roots: &[PathBuf], options: Vec<String>) -> Result<Output> {
     let places = places()?;
     let client = request.client;
-    let hooks = client.hooks_path(&places, request.project);
-    if let Some(kind) = request.hook.filter(|kind| client.hooks(*kind).is_empty()) {
+    let hooks = hooks::path(client, &places, request.project);
+    if let Some(kind) = request.hook.filter(|kind| !hooks::does(client, *kind)) {
         let kind = kind.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
         return Err(Error::bad_argument(format!("{} has no hooks by which codeskim could {kind}; leave --hook out.", client.title())));
     }
@@ -81,9 +82,11 @@ pub fn setup(request: &Setup, roots: &[PathBuf], options: Vec<String>) -> Result
     }
     for change in &changes {
         let kept = change.write()?.map_or_else(String::new, |kept| format!(" The old one is {}.", kept.display()));
-        let _ = writeln!(io::stdout().lock(), "{} is written.{kept}", change.path.display()); // at once: the next may fail
+        let how = if change.removes() { "removed" } else { "written" };
+        let _ = writeln!(io::stdout().lock(), "{} is {how}.{kept}", change.path.display()); // at once: the next may fail
     }
-    Ok(say(if request.remove { String::new() } else { format!("{}\n", client.next()) }))
+    let next = request.hook.and_then(|_| hooks::next(client)).map_or_else(String::new, |next| format!("{next}\n"));
+    Ok(say(if request.remove { String::new() } else { format!("{}\n{next}", client.next()) }))
 }
 
 fn say(text: String) -> Output {

@@ -7,34 +7,56 @@ use serde_json::{Value, json};
 
 use crate::tools::{Output, Session};
 
-/// What Claude Code says before and after it uses a tool.
+/// What a client says before and after it uses a tool. Copilot CLI has its own names.
 #[derive(Deserialize)]
 pub struct Event {
     /// The session.
+    #[serde(alias = "sessionId")]
     pub session_id: String,
     /// Where the session is recorded.
     pub transcript_path: Option<PathBuf>,
-    /// The directory that Claude Code works in.
+    /// The directory that the client works in.
     pub cwd: PathBuf,
     /// When it says so.
     #[serde(default)]
     pub hook_event_name: String,
     /// The tool.
+    #[serde(alias = "toolName")]
     pub tool_name: String,
     /// Its arguments.
+    #[serde(alias = "toolArgs")]
     pub tool_input: Value,
     /// What it returned.
-    #[serde(default)]
+    #[serde(default, alias = "toolResult")]
     pub tool_response: Value,
     /// Which call it is.
     #[serde(default)]
     pub tool_use_id: String,
 }
 
+impl Event {
+    /// An argument that is a text; an empty one where there is none.
+    pub fn input(&self, name: &str) -> &str {
+        self.tool_input[name].as_str().unwrap_or_default()
+    }
+
+    /// An argument that is a number.
+    pub fn number(&self, name: &str) -> Option<usize> {
+        self.tool_input[name].as_u64().and_then(|number| usize::try_from(number).ok())
+    }
+
+    /// Whether a tool was called with these arguments at most; those that are null count as absent.
+    pub fn has_only(&self, names: &[&str]) -> bool {
+        self.tool_input.as_object().is_some_and(|all| all.iter().all(|(name, value)| names.contains(&name.as_str()) || value.is_null()))
+    }
+}
+
 /// What a hook works with.
 pub struct Hook<'a> {
     /// Where it is noted what happened in sessions, and where outputs of commands are kept.
     pub memory: PathBuf,
+    /// The user's directory, in which clients keep their records.
+    pub home: PathBuf,
     /// What the server may read; the directory that the client works in if there are none.
     pub roots: &'a [PathBuf],
     /// Opens a session; it is asked for only where something is pruned.
@@ -46,14 +68,31 @@ pub struct Hook<'a> {
 pub struct Answer {
     /// For the client, on standard output; nothing lets the original stay.
     pub said: String,
-    /// The view that took the place of a result, and the question, for the ledger.
-    pub pruned: Option<(Output, String)>,
+    /// What the agent gets to see, for the ledger; none where codeskim had no part in it.
+    pub noted: Option<Noted>,
+}
+
+/// A view that took the place of a result, or what was read again after one.
+#[derive(Debug)]
+pub struct Noted {
+    /// The client's session.
+    pub session: String,
+    /// What the agent sees.
+    pub output: Output,
+    /// What a view answers.
+    pub question: Option<String>,
 }
 
 impl Answer {
     /// Words to the client, if any, and no view.
     pub fn only(said: Option<String>) -> Self {
-        Self { said: said.unwrap_or_default(), pruned: None }
+        Self { said: said.unwrap_or_default(), noted: None }
+    }
+
+    /// The view that takes the place of a result, told to the client in its way; nothing is said of what it is to get as it is.
+    pub fn with(noted: Noted, said: impl FnOnce(&str) -> Value) -> Self {
+        let said = noted.question.as_ref().map(|_| said(&noted.output.text).to_string());
+        Self { said: said.unwrap_or_default(), noted: Some(noted) }
     }
 }
 
@@ -62,20 +101,22 @@ pub struct Returned<'a> {
     /// The session that it belongs to.
     pub session: &'a str,
     /// What it is of.
-    pub of: Of<'a>,
+    pub of: Of,
     /// Its text.
     pub text: &'a str,
 }
 
 /// What a result is of.
-#[derive(Clone, Copy)]
-pub enum Of<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Of {
     /// All of a file, by its path, and how the client's own tool reads lines of it and all of it.
-    File(&'a str, &'static str),
+    File(String, &'static str),
+    /// Lines of a file that the agent chose, from this one.
+    Lines(String, usize),
     /// A search, by its pattern.
-    Search(&'a str),
+    Search(String),
     /// A command, and what it is for in the agent's words.
-    Command(&'a str, &'a str),
+    Command(String, String),
 }
 
 /// The answer that stops a call.

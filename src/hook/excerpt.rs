@@ -18,10 +18,11 @@ const PATIENCE: Duration = Duration::from_millis(if cfg!(debug_assertions) { 10_
 
 /// A result as the agent is to see it; none where it is to stay as it is. `outputs` is where whole outputs of commands are kept.
 pub fn prune(returned: &Returned<'_>, question: &FocusQuestion, session: Session, outputs: &Path) -> Option<Output> {
-    let (name, form, read_back) = match returned.of {
-        Of::File(path, reads) => (path.to_owned(), Form::File, reads),
+    let (name, form, read_back) = match &returned.of {
+        Of::File(path, reads) => (path.clone(), Form::File, *reads),
+        Of::Lines(..) => return None,
         Of::Search(pattern) => (format!("the search for {pattern}"), Form::Matches, "the same search again shows all of it"),
-        Of::Command(command, _) => (command.to_owned(), Form::Output, "they are in that file"),
+        Of::Command(command, _) => (command.clone(), Form::Output, "they are in that file"),
     };
     let request = Request {
         name,
@@ -35,9 +36,9 @@ pub fn prune(returned: &Returned<'_>, question: &FocusQuestion, session: Session
         let _ = done.send(run(&session, &request, &CancellationToken::new()));
     });
     let output = waiting.recv_timeout(PATIENCE).ok()?.ok()??;
-    let header = match returned.of {
+    let header = match &returned.of {
         Of::Command(..) => format!("codeskim shows an excerpt of this output; all of it is in {}.", kept::keep(outputs, returned.text)?.display()),
-        Of::File(..) => "codeskim shows an excerpt of this file, which is not to be written back; Read it again before you write more than what is shown.".to_owned(),
+        Of::File(..) | Of::Lines(..) => "codeskim shows an excerpt of this file, which is not to be written back; Read it again before you write more than what is shown.".to_owned(),
         Of::Search(_) => "codeskim shows an excerpt of these results.".to_owned(),
     };
     Some(Output { text: format!("{header}\n{}", output.text), ..output })

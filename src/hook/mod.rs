@@ -5,16 +5,20 @@
 //! `steer` is the other thing a hook can do: stop a large read before it runs, once.
 
 mod claude_code;
+mod codex;
+mod command;
+mod copilot;
 mod event;
 mod excerpt;
 mod gemini;
 mod kept;
 mod memory;
+mod opencode;
 mod pass;
 mod question;
 mod rules;
 mod steer;
-mod transcript;
+mod told;
 
 pub use self::event::{Answer, Hook};
 
@@ -23,14 +27,23 @@ pub use self::event::{Answer, Hook};
 pub enum Client {
     /// Claude Code
     ClaudeCode,
+    /// Codex
+    Codex,
+    /// Copilot CLI
+    Copilot,
     /// Gemini CLI
     Gemini,
+    /// opencode
+    Opencode,
 }
 
 /// Answers what a client says to its hook; nothing is said where things are to stay as they are.
 pub fn answer(client: Client, event: &str, hook: &Hook<'_>) -> Answer {
     match client {
         Client::ClaudeCode => claude_code::answer(event, hook),
+        Client::Codex => codex::answer(event, hook),
+        Client::Copilot => copilot::answer(event, hook),
         Client::Gemini => gemini::answer(event, hook),
+        Client::Opencode => opencode::answer(event, hook),
     }
 }

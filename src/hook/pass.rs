@@ -2,30 +2,37 @@
 
 use std::path::Path;
 
-use super::event::{Hook, Of, Returned};
+use super::event::{Hook, Noted, Of, Returned};
 use super::memory::Notes;
-use super::transcript::Told;
-use super::{excerpt, question, rules};
+use super::rules::{is_large, may_be_pruned};
+use super::told::Told;
+use super::{excerpt, question};
 use crate::tools::Output;
+use crate::tools::passing::seen;
 
-/// What takes the place of a result, and the question; none where it is to stay as it is.
-pub fn pass(returned: &Returned<'_>, told: &Told, hook: &Hook<'_>) -> Option<(Output, String)> {
+/// What takes the place of a result, or is read again after an excerpt; none where a result is to stay as it is, and is not of interest.
+pub fn pass(returned: &Returned<'_>, told: impl FnOnce() -> Option<Told>, hook: &Hook<'_>) -> Option<Noted> {
+    let noted = |output: Output, question: Option<String>| Noted { session: returned.session.to_owned(), output, question };
     let notes = Notes::of(&hook.memory, returned.session, "shown");
-    if let Of::File(path, _) = returned.of
-        && notes.has(&excerpt_of(path))
-    {
-        notes.once(&whole(path))?;
-        return None;
+    match &returned.of {
+        Of::File(path, _) if notes.has(&excerpt_of(path)) => {
+            notes.once(&whole(path))?;
+            return Some(noted(seen(path, 1, returned.text), None));
+        }
+        Of::Lines(path, first) => return notes.has(&excerpt_of(path)).then(|| noted(seen(path, *first, returned.text), None)),
+        _ if !is_large(returned.text) => return None,
+        _ => {}
     }
-    let question = question::infer(told, returned.of)?;
-    if !rules::may_be_pruned(returned, told, &notes) {
+    let told = told()?;
+    let question = question::infer(&told, &returned.of)?;
+    if !may_be_pruned(returned, &told, &notes) {
         return None;
     }
     let output = excerpt::prune(returned, &question, (hook.session)()?, &hook.memory.join("outputs"))?;
-    if let Of::File(path, _) = returned.of {
+    if let Of::File(path, _) = &returned.of {
         notes.once(&excerpt_of(path))?;
     }
-    Some((output, question.as_str().to_owned()))
+    Some(noted(output, Some(question.as_str().to_owned())))
 }
 
 /// Why a file is not to be written, if the agent has seen only an excerpt of it: what was left out would be lost.

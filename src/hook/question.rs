@@ -1,7 +1,7 @@
 //! A focus question from what an agent said, thought and was asked: it is seldom a question, and as often as not only the user's request has a name in it.
 
 use super::event::Of;
-use super::transcript::Told;
+use super::told::Told;
 use crate::prune::FocusQuestion;
 
 /// Characters of what was said and thought, of the request, and of a command or pattern, at most: the skimmer reads 48 subtokens.
@@ -17,10 +17,10 @@ const GENERIC: &str = "a about actually again all also an and are at be both but
     whole why will with work works would you";
 
 /// What is wanted of a result; none where too little was said to tell.
-pub fn infer(told: &Told, of: Of<'_>) -> Option<FocusQuestion> {
+pub fn infer(told: &Told, of: &Of) -> Option<FocusQuestion> {
     let said = if told.said.is_empty() { &told.said_before } else { &told.said };
     let called = match of {
-        Of::File(..) => "",
+        Of::File(..) | Of::Lines(..) => "",
         Of::Search(pattern) => pattern,
         Of::Command(_, description) => description,
     };

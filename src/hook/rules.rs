@@ -1,8 +1,11 @@
 //! Whether anything of a result may be left out at all.
 
+use std::path::Path;
+
+use super::command::touches;
 use super::event::{Of, Returned};
 use super::memory::Notes;
-use super::transcript::{Called, Told};
+use super::told::{Called, Told};
 use crate::tools::prune::text_hash;
 
 /// Results of fewer lines stay as they are.
@@ -44,8 +47,9 @@ pub fn is_large(text: &str) -> bool {
 
 /// Whether a large result may be pruned: the agent sees it for the first time and is not about to change it.
 pub fn may_be_pruned(returned: &Returned<'_>, told: &Told, notes: &Notes) -> bool {
-    let (what, is_known) = match returned.of {
+    let (what, is_known) = match &returned.of {
         Of::File(path, _) => (format!("file {path}"), is_about_to_change(&told.said) || was_used(told, path)),
+        Of::Lines(..) => return false,
         Of::Search(_) => (format!("search {:016x}", text_hash(returned.text)), false),
         Of::Command(..) => (format!("command {:016x}", text_hash(returned.text)), false),
     };
@@ -55,9 +59,16 @@ pub fn may_be_pruned(returned: &Returned<'_>, told: &Told, notes: &Notes) -> boo
 
 /// Whether a file was read, changed or written before in this session.
 fn was_used(told: &Told, path: &str) -> bool {
+    let path = Path::new(path);
     let is_it = |called: &Called| {
-        OF_FILES.contains(&called.tool.as_str())
-            && ["file_path", "path", "filePath", "absolute_path", "notebook_path"].iter().any(|key| called.input[key] == path)
+        let values = called.input.as_object().into_iter().flatten().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+        values.into_iter().any(|(name, value)| match name {
+            "file_path" | "path" | "filePath" | "absolute_path" | "notebook_path" => {
+                Path::new(value) == path && OF_FILES.contains(&called.tool.as_str())
+            }
+            "command" | "cmd" | "input" => touches(value, path),
+            _ => false,
+        })
     };
     told.calls.iter().any(is_it)
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::event::{Event, Hook, deny};
 use super::memory::Notes;
-use super::transcript::end_of;
+use super::told::end_of;
 use crate::tools::{Call, Options, Session, grep};
 use crate::workspace::text::read;
 

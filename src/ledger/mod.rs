@@ -98,8 +98,10 @@ pub struct Settings {
     pub path: PathBuf,
     /// The first root.
     pub project: PathBuf,
-    /// Whether this is a session of an agent, or a single command.
-    pub session: bool,
+    /// The session of an agent that is noted; none at a shell.
+    pub session: Option<String>,
+    /// Whether what is done next goes before the ledger.
+    pub background: bool,
     /// Whether questions are kept.
     pub questions: bool,
 }
@@ -127,6 +129,11 @@ pub fn place() -> Option<PathBuf> {
     }
 }
 
+/// The name of a session that has none.
+pub fn new_session() -> String {
+    format!("{:016x}", rand::random::<u64>())
+}
+
 impl Ledger {
     /// Starts to write. Nothing is created before there is something to write.
     pub fn open(settings: Settings) -> Self {
@@ -134,13 +141,12 @@ impl Ledger {
         let (done, written) = mpsc::channel();
         std::thread::spawn(move || {
             let _done = done; // hangs up when all is written
-            if settings.session {
+            if settings.background {
                 // The next call goes first; a command has none, and would wait for this on a busy machine. Where it cannot be set, nothing is lost.
                 let _ = ThreadPriority::Min.set_for_current();
             }
-            let session = settings.session.then(|| format!("{:016x}", rand::random::<u64>()));
             for (time, note) in to_write {
-                let Some(entry) = note.entry(time, &settings, session.as_deref()) else { continue };
+                let Some(entry) = note.entry(time, &settings) else { continue };
                 if let Err(error) = append(&settings.path, &entry) {
                     tracing::warn!(%error, path = %settings.path.display(), "the ledger could not be written");
                 }
@@ -183,15 +189,15 @@ impl Ledger {
 }
 
 impl Note {
-    fn entry(self, time: u64, settings: &Settings, session: Option<&str>) -> Option<Entry> {
-        let project = settings.project.clone();
+    fn entry(self, time: u64, settings: &Settings) -> Option<Entry> {
+        let (project, session) = (settings.project.clone(), settings.session.clone());
         Some(match self {
             Self::WarmUp => {
                 o200k("");
                 return None;
             }
             Self::Session { client, schema } => {
-                Entry::Session(Session { time, session: session.unwrap_or_default().to_owned(), project, client, schema })
+                Entry::Session(Session { time, session: session.unwrap_or_default(), project, client, schema })
             }
             Self::Call { tool, question, output } => {
                 let account = output.account.unwrap_or_default();
@@ -201,7 +207,7 @@ impl Note {
                 let other = account.other.as_deref().map_or(own, count);
                 let (returned, whole) = if account.observed { (other, own) } else { (own, other) };
                 let parts = account.parts.iter().map(|part| Lines::new(part, &project)).collect();
-                let (session, question) = (session.map(str::to_owned), question.filter(|_| settings.questions));
+                let question = question.filter(|_| settings.questions);
                 Entry::Call(Call {
                     time,
                     session,

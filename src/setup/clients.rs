@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::HookKind;
-
 /// The name of codeskim's entry.
 pub const NAME: &str = "codeskim";
 
@@ -111,7 +109,7 @@ impl Client {
             Self::ClaudeDesktop => places.config.join("Claude/claude_desktop_config.json"),
             Self::Codex => variable("CODEX_HOME", home(".codex")).join("config.toml"),
             Self::Continue => home(".continue/config.yaml"),
-            Self::Copilot => home(".copilot/mcp-config.json"),
+            Self::Copilot => variable("COPILOT_HOME", home(".copilot")).join("mcp-config.json"),
             Self::Cursor => home(".cursor/mcp.json"),
             Self::Gemini => home(".gemini/settings.json"),
             Self::Opencode => either(variable("XDG_CONFIG_HOME", home(".config")).join("opencode"), "opencode.jsonc", "opencode.json"),
@@ -136,28 +134,6 @@ impl Client {
             Self::ClaudeDesktop | Self::Continue | Self::Copilot | Self::Openhands => return None,
         };
         Some(places.project.join(path))
-    }
-
-    /// Where it keeps its hooks, for the user or for one project; none where codeskim knows of none.
-    pub fn hooks_path(self, places: &Places, project: bool) -> Option<PathBuf> {
-        let directory = match self {
-            Self::ClaudeCode if project => places.project.join(".claude"),
-            Self::ClaudeCode => (places.variable)("CLAUDE_CONFIG_DIR").unwrap_or_else(|| places.home.join(".claude")),
-            Self::Gemini if project => places.project.join(".gemini"),
-            Self::Gemini => places.home.join(".gemini"),
-            _ => return None,
-        };
-        Some(directory.join("settings.json"))
-    }
-
-    /// At which events codeskim is run, and for which of its tools.
-    pub fn hooks(self, kind: HookKind) -> &'static [(&'static str, &'static str)] {
-        match (self, kind) {
-            (Self::ClaudeCode, HookKind::Prune) => &[("PostToolUse", "Read|Grep|Bash"), ("PreToolUse", "Write")],
-            (Self::Gemini, HookKind::Prune) => &[("AfterTool", "read_file|run_shell_command"), ("BeforeTool", "write_file")],
-            (Self::ClaudeCode, HookKind::Steer) => &[("PreToolUse", "Read|Grep")],
-            _ => &[],
-        }
     }
 
     /// What it is called on the command line.

@@ -1,9 +1,10 @@
 //! `codeskim setup`: codeskim's entry in the configuration of a client, put in, brought up to date or taken out.
 //!
-//! [`clients`] knows where each client keeps what, [`edit`] changes the text. A change is shown before it is written, and the old file is kept.
+//! [`clients`] knows where each client keeps what, [`hooks`] the same of its hooks, [`edit`] changes the text. A change is shown before it is written, and the old file is kept.
 
 pub mod clients;
 pub mod edit;
+pub mod hooks;
 mod yaml;
 
 use std::fs::File;
@@ -14,6 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::NamedTempFile;
 
 use self::clients::{Client, Launch};
+use self::hooks::HookKind;
 use crate::error::{Error, Result, quote};
 
 /// What a new file of Continue's needs beside its servers.
@@ -29,7 +31,8 @@ pub struct Change {
     pub path: PathBuf,
     /// Its text; none if there is no such file.
     before: Option<String>,
-    after: String,
+    /// Its new text; none if it is to be removed.
+    after: Option<String>,
 }
 
 /// The change that sets a client up, in the configuration at `path`.
@@ -51,24 +54,12 @@ pub fn remove(client: Client, path: PathBuf) -> Result<Change> {
     change(client, path, |text| edit::without(text, client.format()))
 }
 
-/// What a hook does with what an agent reads by its own tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum HookKind {
-    /// Prune large results on their way to the model, to a question taken from what the agent said
-    Prune,
-    /// Stop a large read once, and name the tool that would cost less
-    Steer,
-}
-
-/// Adds to some changes that which makes a client run codeskim beside its own tools, in its settings at `path`.
+/// Adds to some changes that which makes a client run codeskim beside its own tools.
 ///
 /// # Errors
 /// As [`add`].
 pub fn add_hook(client: Client, kind: HookKind, launch: &Launch, path: PathBuf, changes: &mut Vec<Change>) -> Result<()> {
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-    let roots = launch.arguments.windows(2).filter(|pair| pair[0] == "--root").map(|pair| format!(" --root {}", quoted(&pair[1])));
-    let command = format!("{} {}{}{}", quoted(&launch.command), edit::HOOK, client.name(), roots.collect::<String>());
-    go_on(client, path, changes, |text| edit::with_hooks(text, client.hooks(kind), &command))
+    go_on(client, path, changes, |text| hooks::with(client, kind, launch, text))
 }
 
 /// Adds that which takes these hooks out again.
@@ -76,6 +67,11 @@ pub fn add_hook(client: Client, kind: HookKind, launch: &Launch, path: PathBuf, 
 /// # Errors
 /// As [`add`].
 pub fn remove_hook(client: Client, path: PathBuf, changes: &mut Vec<Change>) -> Result<()> {
+    if hooks::is_own(client) {
+        let before = read(&path)?;
+        changes.push(Change { path, before, after: None });
+        return Ok(());
+    }
     go_on(client, path, changes, edit::without_hooks)
 }
 
@@ -87,7 +83,7 @@ fn go_on(
     edit: impl Fn(&str) -> std::result::Result<String, String>,
 ) -> Result<()> {
     match changes.iter_mut().find(|change| change.path == path) {
-        Some(change) => change.after = edited(client, &path, &change.after, edit)?,
+        Some(change) => change.after = Some(edited(client, &path, change.after.as_deref().unwrap_or_default(), edit)?),
         None => changes.push(self::change(client, path, edit)?),
     }
     Ok(())
@@ -96,7 +92,7 @@ fn go_on(
 fn change(client: Client, path: PathBuf, edit: impl Fn(&str) -> std::result::Result<String, String>) -> Result<Change> {
     let before = read(&path)?;
     let after = edited(client, &path, before.as_deref().unwrap_or_default(), edit)?;
-    Ok(Change { path, before, after })
+    Ok(Change { path, before, after: Some(after) })
 }
 
 fn edited(client: Client, path: &Path, text: &str, edit: impl Fn(&str) -> std::result::Result<String, String>) -> Result<String> {
@@ -132,17 +128,23 @@ fn read(path: &Path) -> Result<Option<String>> {
 impl Change {
     /// Whether everything is as it should be already.
     pub fn is_nothing(&self) -> bool {
-        self.before.as_deref().unwrap_or_default() == self.after
+        self.before.as_deref().unwrap_or_default() == self.after.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the file is to be removed.
+    pub fn removes(&self) -> bool {
+        self.after.is_none()
     }
 
     /// The change as people read it.
     pub fn diff(&self) -> String {
         let name = self.path.display().to_string();
-        let old = if self.before.is_some() { name.as_str() } else { "/dev/null" };
-        similar::TextDiff::from_lines(self.before.as_deref().unwrap_or_default(), &self.after).unified_diff().header(old, &name).to_string()
+        let side = |text: &Option<String>| if text.is_some() { name.clone() } else { "/dev/null".to_owned() };
+        let (old, new) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
+        similar::TextDiff::from_lines(old, new).unified_diff().header(&side(&self.before), &side(&self.after)).to_string()
     }
 
-    /// Writes the file, all of it or nothing, and says where the old one is kept.
+    /// Writes the file, all of it or nothing, and says where the old one is kept; or removes it.
     ///
     /// # Errors
     /// A file that was changed since it was read, or cannot be written.
@@ -166,6 +168,7 @@ impl Change {
     }
 
     fn replace(&self, path: &Path) -> io::Result<Option<PathBuf>> {
+        let Some(after) = &self.after else { return std::fs::remove_file(path).map(|()| None) };
         let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
         std::fs::create_dir_all(directory)?;
         let mut backup = None;
@@ -184,7 +187,7 @@ impl Change {
             backup = Some(copy);
             std::fs::set_permissions(new.path(), permissions)?; // before there is a key in it that others may not read
         }
-        std::fs::write(new.path(), &self.after)?;
+        std::fs::write(new.path(), after)?;
         new.persist(path)?;
         Ok(backup)
     }

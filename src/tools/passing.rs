@@ -24,7 +24,7 @@ const ASKED: f32 = 0.5;
 pub enum Form {
     /// A file.
     File,
-    /// Matches of a search, each after its path and a colon.
+    /// Matches of a search, each after its path and a colon, or below it.
     Matches,
     /// What a command printed.
     Output,
@@ -74,8 +74,13 @@ pub fn run(session: &Session, request: &Request, cancel: &CancellationToken) -> 
     let scores = scores.map_err(|error| Error::failed(error.to_string()))?;
     let mut kept = vec![false; lines.len()];
     for together in groups(request.form, &lines, &code) {
-        let mean = scores.keep[together.clone()].iter().sum::<f32>() / together.len() as f32;
+        let says = |line: &usize| request.form != Form::Matches || !is_heading(lines[*line]);
+        let probabilities: Vec<f32> = together.clone().filter(says).map(|line| scores.keep[line]).collect();
+        let mean = probabilities.iter().sum::<f32>() / probabilities.len().max(1) as f32;
         kept[together].fill(mean >= request.form.enough());
+    }
+    if request.form == Form::Matches && kept.contains(&true) {
+        kept.iter_mut().zip(&lines).for_each(|(kept, line)| *kept |= is_note(line));
     }
     if request.form == Form::Output {
         let routine = lines.iter().zip(&scores.keep).map(|(line, keep)| is_routine(line) && *keep < ASKED);
@@ -115,6 +120,12 @@ pub fn run(session: &Session, request: &Request, cancel: &CancellationToken) -> 
     Ok(Some(answer(view, Some(request.text.clone()), vec![part], false)))
 }
 
+/// Lines of a text, from the line `first`, that a reader sees as they are.
+pub fn seen(name: &str, first: usize, text: &str) -> Output {
+    let lines = (first..).zip(text.split_inclusive('\n')).map(|(number, line)| (number, true, line));
+    answer(text.to_owned(), None, vec![Part::new(&one_line(name), lines, &Decision::Whole, &mut { usize::MAX })], false)
+}
+
 /// Leaves out lines that say nothing, between such as are left out.
 fn drop_blank(kept: &mut [bool], lines: &[&str]) {
     let says = |line: &&str| line.chars().any(char::is_alphanumeric);
@@ -129,14 +140,31 @@ fn drop_blank(kept: &mut [bool], lines: &[&str]) {
     }
 }
 
+/// The path before a match, or above the matches of a file; none in what belongs to the line before.
+fn path(line: &str) -> Option<&str> {
+    let (path, _) = line.split_once(':')?;
+    let is_number = path.trim_start_matches('L').bytes().all(|byte| byte.is_ascii_digit());
+    (!is_number && !path.starts_with(char::is_whitespace)).then_some(path)
+}
+
+/// Whether a line of a search is no match: the path above those of a file, or a line between them.
+fn is_heading(line: &str) -> bool {
+    let line = line.trim_end();
+    line.is_empty() || line.ends_with(':') && path(line).is_some() || line.bytes().all(|byte| byte == b'-')
+}
+
+/// Whether a line says something of a search: how many matches there are, or that there are more.
+fn is_note(line: &str) -> bool {
+    path(line).is_none() && line.starts_with(|c: char| c.is_alphabetic() || c == '(' || c == '[') && !line.starts_with('L')
+}
+
 /// What is shown or left out together: definitions that hold no other, the matches in a file, and runs of other lines.
 fn groups(form: Form, lines: &[&str], code: &Code<'_>) -> Vec<Range<usize>> {
     let mut whose: Vec<usize> = vec![0; lines.len()];
     match form {
         Form::Matches => {
-            let path = |line: &&str| line.split_once(':').map_or("", |(path, _)| path).to_owned();
-            let paths: Vec<String> = lines.iter().map(path).collect();
-            (1..lines.len()).for_each(|i| whose[i] = whose[i - 1] + usize::from(!paths[i].is_empty() && paths[i] != paths[i - 1]));
+            let paths: Vec<Option<&str>> = lines.iter().map(|line| path(line)).collect();
+            (1..lines.len()).for_each(|i| whose[i] = whose[i - 1] + usize::from(paths[i].is_some() && paths[i] != paths[i - 1]));
         }
         Form::File => code.definitions().iter().enumerate().for_each(|(i, definition)| whose[definition.lines.clone()].fill(i + 1)),
         Form::Output => {}

@@ -49,7 +49,9 @@ base_url = "{url}/v1"
 env_key = "SCRIPTED_KEY"
 wire_api = "responses"
 ''')
-    return ["codex", "exec", "--skip-git-repo-check", TASK], {"SCRIPTED_KEY": "none"}
+    # Nobody is there to trust the hook, and what the script runs needs no sandbox.
+    alone = ["--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"]
+    return ["codex", "exec", "--skip-git-repo-check", *alone, TASK], {"SCRIPTED_KEY": "none"}
 
 
 def gemini(home, url):
@@ -123,27 +125,76 @@ def hook_scenarios(project):
     }
 
 
-def pruned_scenarios(project):
-    """What Claude Code does with the hook that prunes."""
-    path, last = str(project / "src/tools/read_file.rs"), (project / "src/tools/read_file.rs").read_text().rstrip().splitlines()[-4]
-    read, begun = ("Read", {"file_path": path}), "codeskim shows an excerpt of this file"
-    for i in range(20):
-        write(project / f"paint/painter_{i}.py", "".join(f"def draw_{i}_{j}(canvas, colour):\n    return canvas\n" for j in range(11)))
+# How each agent that codeskim has a hook for reads a file, reads lines of it, changes it, writes it, searches and runs a command.
+OWN_TOOLS = {
+    "claude-code": {
+        "read": lambda path: ("Read", {"file_path": path}),
+        "part": lambda path: ("Read", {"file_path": path, "offset": 1, "limit": 300}),
+        "edit": lambda path, old, new: ("Edit", {"file_path": path, "old_string": old, "new_string": new}),
+        "write": lambda path, text: ("Write", {"file_path": path, "content": text}),
+        "search": lambda pattern, path: ("Grep", {"pattern": pattern, "path": path, "glob": "*.py", "output_mode": "content"}),
+        "run": lambda command: ("Bash", {"command": command, "description": "Run the tests of links"}),
+    },
+    "codex": {
+        "read": lambda path: ("exec_command", {"cmd": f"cat {path}"}),
+        "part": lambda path: ("exec_command", {"cmd": f"sed -n '1,300p' {path}", "max_output_tokens": 40000}),
+        "edit": lambda path, old, new: ("exec_command", {"cmd": f"apply_patch <<'E'\n*** Begin Patch\n*** Update File: {path}\n@@\n-{old}\n+{new}\n*** End Patch\nE"}),
+        "search": lambda pattern, path: ("exec_command", {"cmd": f"grep -rn --include='*.py' '{pattern}' {path}"}),
+        "run": lambda command: ("exec_command", {"cmd": command}),
+    },
+    "copilot": {
+        "read": lambda path: ("=view", {"path": path}),
+        "part": lambda path: ("=view", {"path": path, "view_range": [1, 170]}),
+        "edit": lambda path, old, new: ("=edit", {"path": path, "old_str": old, "new_str": new}),
+        "search": lambda pattern, path: ("=bash", {"command": f"grep -rn --include='*.py' '{pattern}' {path}", "description": "Search for links"}),
+        "run": lambda command: ("=bash", {"command": command, "description": "Run the tests of links"}),
+    },
+    "gemini": {
+        "read": lambda path: ("=read_file", {"file_path": path}),
+        "part": lambda path: ("=read_file", {"file_path": path, "start_line": 1, "end_line": 170}),
+        "edit": lambda path, old, new: ("=replace", {"file_path": path, "instruction": "Shorten it.", "old_string": old, "new_string": new}),
+        "write": lambda path, text: ("=write_file", {"file_path": path, "content": text}),
+        "search": lambda pattern, path: ("=grep_search", {"pattern": pattern, "dir_path": path}),
+        "run": lambda command: ("=run_shell_command", {"command": command, "description": "Run the tests of links"}),
+    },
+    "opencode": {
+        "read": lambda path: ("=read", {"filePath": path}),
+        "part": lambda path: ("=read", {"filePath": path, "offset": 1, "limit": 170}),
+        "edit": lambda path, old, new: ("=edit", {"filePath": path, "oldString": old, "newString": new}),
+        "write": lambda path, text: ("=write", {"filePath": path, "content": text}),
+        # It shows a hundred matches at most, in no order.
+        "search": lambda pattern, path: ("=grep", {"pattern": pattern, "path": path, "include": "{links,painter_1*,painter_2*}.py"}),
+        "run": lambda command: ("=bash", {"command": command, "description": "Run the tests of links"}),
+    },
+}
+TESTS = "seq -f 'test painter_%g ... ok' 400; echo 'test links ... FAILED'"
+# A failing command: Claude Code shows it to no hook that could replace what it printed, and opencode's tool does not say how it ended.
+RUNS = {"claude-code": (TESTS, []), "codex": (TESTS + "; exit 3", ["exited with code 3"]), "copilot": (TESTS + "; exit 3", ["exit code 3"]),
+        "gemini": (TESTS + "; exit 3", ["Exit Code: 3"]), "opencode": (TESTS + "; exit 3", [])}
+
+
+def pruned_scenarios(name, project):
+    """What an agent does with the hook that prunes: (title, plan, what each result must have in it, the file that is changed and what it must have)."""
+    source = project / "src/tools/read_file.rs"
+    path, tools, text = str(source), OWN_TOOLS[name], source.read_text()
+    last, begun = text.rstrip().splitlines()[-4], "codeskim shows an excerpt of"
+    old = next(line for line in text.splitlines() if "a text file, lines of it" in line)
+    new = old.replace("a text file", "one text file")
+    for i in range(60):
+        write(project / f"paint/painter_{i}.py", "".join(f"def draw_{i}_{j}(canvas, colour):\n    return canvas\n" for j in range(3)))
     write(project / "links.py", "def follow_absolute_link(root, target):\n    return root\n")
-    change = {"file_path": path, "old_string": "a text file, lines of it", "new_string": "one text file, lines of it"}
-    replaced = ("Write", {"file_path": path, "content": "x"})
-    long = "for i in $(seq 400); do echo \"module_$i compiled by the painter\"; done; echo 'error: a link leads out of the root'"
-    return {
-        "a Read comes pruned, and the edit after it goes through": ([read, ("Edit", change)], [begun, "has been updated"]),
-        "a Read of a range comes as it is": ([("Read", {"file_path": path, "offset": 1, "limit": 300})], ["use schemars::JsonSchema"]),
-    }, {
-        "the second Read is whole": ([read, read], [begun, last]),
-    }, {
-        "what was seen in part is not written": ([read, replaced, read, replaced], [begun, "only an excerpt", last, "has been updated"]),
-    }, {
-        "a large output comes pruned, what went wrong stays": ([("Bash", {"command": long, "description": "Compile the links"})], ["error: a link leads out of the root"]),
-        "a large search comes pruned": ([("Grep", {"pattern": "def ", "path": str(project), "glob": "*.py", "output_mode": "content"})], ["follow_absolute_link"]),
-    }
+    read, (run, ended) = tools["read"](path), RUNS[name]
+    scenarios = [
+        ("a read comes pruned, the second one whole", [read, read], [[begun], [last]], None),
+        ("a read of a range is as it was", [tools["part"](path)], [["use schemars::JsonSchema"]], None),
+        ("an edit after a pruned read is accepted", [read, tools["edit"](path, old, new)], [[begun], []], (source, new)),
+        ("a large search comes pruned", [tools["search"]("def ", str(project))], [[begun, "follow_absolute_link"]], None),
+        ("a run of tests comes pruned, with what failed" + (" and its exit code" if ended else ""), [tools["run"](run)], [[begun, "test links ... FAILED", *ended]], None),
+    ]
+    if "write" in tools:
+        whole = tools["write"](path, "x\n")
+        scenarios.append(("what was seen in part is not written, after a second read it is", [read, whole, read, whole], [[begun], ["only an excerpt"], [last], []], (source, "x\n")))
+    return scenarios
 
 
 def write(path, text):
@@ -163,7 +214,9 @@ def install(work):
         subprocess.run([python, "-m", "venv", work / "venv"], check=True)
         subprocess.run([work / "venv/bin/pip", "install", "-q", "-r", HERE / "requirements.txt"], check=True)
         (work / "venv/installed").touch()
-    return [work / "node_modules/.bin", work / "venv/bin"]
+    # opencode and Gemini search with ripgrep, and would fetch one; Codex brings its own.
+    searchers = sorted({path.parent for path in work.glob("node_modules/@openai/**/codex-path/rg")})
+    return [work / "node_modules/.bin", work / "venv/bin", *searchers]
 
 
 def runs(command):
@@ -267,34 +320,20 @@ def check_hook(codeskim, directories, work):
             yield ["claude-code --hook=steer", title, "yes" if all(good) else f"NO: {good}"], all(good)
 
 
-def check_gemini(codeskim, directories, work):
-    """Gemini CLI with the hook: a read, a failing command, a range, a second read."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Place(folder, "gemini", codeskim, directories, "--hook")
-        path, begun = str(place.project / "src/tools/read_file.rs"), "codeskim shows an excerpt of this"
-        read = ("=read_file", {"file_path": path})
-        last, tests = (place.project / "src/tools/read_file.rs").read_text().rstrip().splitlines()[-4], "seq -f 'test painter_%g ... ok' 400; echo 'test links ... FAILED'; exit 3"
-        change = ("=replace", {"file_path": path, "instruction": "Shorten it.", "old_string": "a text file, lines of it", "new_string": "one text file, lines of it"})
-        for number, (title, plan, wanted) in enumerate((
-            ("a read comes pruned, the second one whole", [read, read], [begun, last]),
-            ("a failing run of tests comes pruned, with what failed and its exit code", [("=run_shell_command", {"command": tests, "description": "Run the tests of links"})], ["test links ... FAILED"]),
-            ("a read of a range is as it was", [("=read_file", {"file_path": path, "start_line": 2, "end_line": 170})], ["use schemars::JsonSchema"]),
-            ("an edit after a pruned read is accepted", [read, change], [begun, "Successfully modified"]),
-        )):
-            seen = place.follow(plan, work / f"gemini-hook-{number}.log")
-            good = [got is not None and text in got and ("failing" not in title or "codeskim shows" in got and "Exit Code: 3" in got) for text, got in zip(wanted, seen)]
-            yield ["gemini --hook", title, "yes" if all(good) else f"NO: {good}"], all(good)
-
-
-def check_pruning(codeskim, directories, work):
-    """Claude Code with the hook that prunes: each group of plans in a project of its own."""
-    for group in range(4):
+def check_pruning(name, codeskim, directories, work):
+    """An agent with the hook that prunes: each plan in a project of its own."""
+    for number in range(len(OWN_TOOLS["claude-code"])):
         with tempfile.TemporaryDirectory() as folder:
-            place = Place(folder, "claude-code", codeskim, directories, "--hook")
-            for number, (title, (plan, wanted)) in enumerate(pruned_scenarios(place.project)[group].items()):
-                seen = place.follow(plan, work / f"pruned-{group}-{number}.log")
-                good = [got is not None and text in got and ("pruned, what" not in title and "search" not in title or "codeskim shows" in got) for text, got in zip(wanted, seen)]
-                yield ["claude-code --hook", title, "yes" if all(good) else f"NO: {good}"], all(good)
+            place = Place(folder, name, codeskim, directories, "--hook")
+            scenarios = pruned_scenarios(name, place.project)
+            if number >= len(scenarios):
+                return
+            title, plan, wanted, changed = scenarios[number]
+            seen = place.follow(plan, work / f"{name}-hook-{number}.log")
+            good = [got is not None and all(text in got for text in texts) for got, texts in zip(seen, wanted)]
+            if changed:
+                good.append(changed[1] in changed[0].read_text())
+            yield [f"{name} --hook", title, "yes" if all(good) else f"NO: {good}"], all(good)
 
 
 def main():
@@ -308,9 +347,7 @@ def main():
     rows = [lambda name=name: [check_agent(name, options.codeskim, directories, options.work)] for name in options.only]
     if "claude-code" in options.only:
         rows.append(lambda: check_hook(options.codeskim, directories, options.work))
-        rows.append(lambda: check_pruning(options.codeskim, directories, options.work))
-    if "gemini" in options.only:
-        rows.append(lambda: check_gemini(options.codeskim, directories, options.work))
+    rows += [lambda name=name: check_pruning(name, options.codeskim, directories, options.work) for name in options.only if name in OWN_TOOLS]
     failed = False
     for make in rows:
         for row, good in make():

@@ -16,11 +16,17 @@ fn hook(memory: &Path, event: &str) -> String {
 }
 
 fn hook_with(memory: &Path, event: &str, arguments: &[&str]) -> String {
+    hook_of("claude-code", memory, event, arguments)
+}
+
+fn hook_of(client: &str, memory: &Path, event: &str, arguments: &[&str]) -> String {
     let mut child = Command::new(BINARY)
-        .args(["hook", "claude-code"])
+        .args(["hook", client])
         .args(arguments)
         .env("XDG_STATE_HOME", memory)
         .env("HOME", memory)
+        .env("CODESKIM_LEDGER", memory.join("ledger.jsonl"))
+        .env_remove("COPILOT_HOME")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -249,6 +255,136 @@ fn of_an_output_what_went_wrong_stays_and_all_is_kept() {
     assert_eq!(std::fs::read_to_string(kept).expect("it is there"), all);
     #[cfg(unix)]
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(kept).expect("a file").permissions()) & 0o077, 0);
+}
+
+/// A session of a client other than Claude Code, in which something is read.
+struct Other {
+    client: &'static str,
+    memory: tempfile::TempDir,
+}
+
+impl Other {
+    fn new(client: &'static str) -> Self {
+        Self { client, memory: tempfile::tempdir().expect("a directory") }
+    }
+
+    /// What takes the place of a result.
+    fn says(&self, event: &Value) -> Option<Value> {
+        let said = hook_of(self.client, self.memory.path(), &event.to_string(), &[]);
+        (!said.is_empty()).then(|| serde_json::from_str(&said).expect("JSON"))
+    }
+
+    fn write(&self, name: &str, lines: &[Value]) -> String {
+        let path = self.memory.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("created");
+        std::fs::write(&path, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).expect("written");
+        path.display().to_string()
+    }
+
+    /// What codeskim has noted: what was saved, and what was read again.
+    fn noted(&self) -> Value {
+        let output = Command::new(BINARY)
+            .args(["stats", "--json"])
+            .env("CODESKIM_LEDGER", self.memory.path().join("ledger.jsonl"))
+            .output()
+            .expect("it runs");
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")["total"].clone()
+    }
+}
+
+#[test]
+fn codex_gets_an_excerpt_of_what_a_command_printed() {
+    let agent = Other::new("codex");
+    let run = |id: &str, command: &str, printed: &str, cut: &str, status: i64| {
+        let item = |payload: Value| json!({ "type": "response_item", "payload": payload });
+        let record = agent.write(
+            "rollout.jsonl",
+            &[
+                item(json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": ASKED }] })),
+                item(json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": SAID }] })),
+                item(json!({ "type": "function_call", "name": "exec_command", "arguments": "{}", "call_id": id })),
+                json!({ "type": "event_msg", "payload": { "item": { "id": id, "exit_code": status, "aggregated_output": printed } } }),
+            ],
+        );
+        agent.says(&json!({
+            "session_id": "c", "hook_event_name": "PostToolUse", "cwd": "/w", "tool_name": "Bash", "tool_input": { "command": command }, "tool_response": cut,
+            "tool_use_id": id, "transcript_path": record
+        }))
+    };
+    let text = large_text();
+    let said = run("a", "cat net.py", &text, &text, 0).expect("an excerpt");
+    let reason = said["reason"].as_str().expect("a text");
+    assert!(said["decision"] == "block" && reason.contains("/w/net.py: ") && reason.contains("def next_delay"), "{reason}");
+    assert!(reason.lines().next().is_some_and(|header| header.starts_with("codeskim shows an excerpt of this file")), "{reason}");
+    assert_eq!(run("b", "cat net.py", &text, &text, 0), None, "a second read is whole");
+    assert_eq!(run("c", "sed -n '1,400p' other.py", &text, &text, 0), None, "the lines were chosen");
+    assert_eq!(run("d", "cat third.py", &text, "cut", 0), None, "it is more than Codex itself would show");
+    let tests = (0..300).map(|i| format!("test paint_{i} ... ok\n")).collect::<String>() + "test delay ... FAILED\n";
+    let said = run("e", "cargo test", &tests, &tests, 101).expect("an excerpt");
+    let reason = said["reason"].as_str().expect("a text");
+    assert!(reason.contains("test delay ... FAILED") && reason.ends_with("Process exited with code 101\n"), "{reason}");
+    let patch = |path: &str| {
+        let input = json!({ "command": format!("*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch") });
+        json!({ "session_id": "c2", "hook_event_name": "PreToolUse", "cwd": REPOSITORY, "tool_name": "apply_patch", "tool_input": input })
+    };
+    assert_eq!(agent.says(&patch("src/main.rs")), None);
+}
+
+#[test]
+fn copilot_gets_an_excerpt_and_what_it_reads_again_is_noted() {
+    let (agent, text) = (Other::new("copilot"), large_text());
+    let view = |input: Value, text: &str| {
+        let line = |kind: &str, data: Value| json!({ "type": kind, "data": data });
+        agent.write(
+            ".copilot/session-state/0f-1/events.jsonl",
+            &[
+                line("user.message", json!({ "content": ASKED })),
+                line("assistant.message", json!({ "content": SAID })),
+                line("tool.execution_start", json!({ "toolName": "view", "arguments": input })),
+            ],
+        );
+        let result = json!({ "resultType": "success", "textResultForLlm": text });
+        agent
+            .says(&json!({ "sessionId": "0f-1", "timestamp": 1, "cwd": "/w", "toolName": "view", "toolArgs": input, "toolResult": result }))
+    };
+    let said = view(json!({ "path": "/w/net.py" }), &text).expect("an excerpt");
+    let new = &said["modifiedResult"];
+    assert!(
+        new["resultType"] == "success" && new["textResultForLlm"].as_str().is_some_and(|text| text.contains("def next_delay")),
+        "{said}"
+    );
+    let saved = agent.noted()["net"].as_i64().expect("a number");
+    assert!(saved > 0, "{}", agent.noted());
+    let first = text.split_inclusive('\n').take(30).collect::<String>();
+    assert_eq!(view(json!({ "path": "/w/net.py", "view_range": [1, 30] }), &first), None);
+    let after = agent.noted();
+    assert!(after["again"].as_i64().is_some_and(|again| again > 0) && after["net"].as_i64() < Some(saved), "{after}");
+    assert_eq!(view(json!({ "path": "/w/net.py" }), &text), None, "a second read is whole");
+    assert!(agent.noted()["net"].as_i64() < after["net"].as_i64(), "{}", agent.noted());
+}
+
+#[test]
+fn opencode_gets_an_excerpt_without_numbers_before_lines() {
+    let (agent, text) = (Other::new("opencode"), large_text());
+    let numbered = (1..).zip(text.lines()).map(|(number, line)| format!("{number}: {line}\n")).collect::<String>();
+    let returned = format!(
+        "<path>/w/net.py</path>\n<type>file</type>\n<content>\n{numbered}\n(End of file - total {} lines)\n</content>",
+        text.lines().count()
+    );
+    let path = json!({ "filePath": agent.write("net.py", &[json!("x")]) });
+    let event = |event: &str, tool: &str, input: &Value, response: &str| {
+        let part = json!({ "type": "tool", "tool": tool, "callID": "a", "input": input });
+        let said = json!({ "role": "assistant", "parts": [{ "type": "text", "text": SAID }, part] });
+        json!({ "hook_event_name": event, "session_id": "o", "cwd": "/w", "tool_name": tool, "tool_input": input, "tool_response": response, "tool_use_id": "a",
+            "messages": [{ "role": "user", "parts": [{ "type": "text", "text": ASKED }] }, said] })
+    };
+    let said = agent.says(&event("tool.execute.after", "read", &path, &returned)).expect("an excerpt");
+    let output = said["output"].as_str().expect("a text");
+    assert!(output.contains("\ndef next_delay(attempt, limit):\n") && !output.contains("1: "), "{output}");
+    let write = event("tool.execute.before", "write", &path, "");
+    assert!(agent.says(&write).is_some_and(|said| said["deny"].as_str().is_some_and(|why| why.contains("only an excerpt"))));
+    assert_eq!(agent.says(&event("tool.execute.after", "read", &path, &returned)), None, "a second read is whole");
+    assert_eq!(agent.says(&write), None, "it was read whole");
 }
 
 #[cfg(unix)]

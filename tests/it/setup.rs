@@ -389,6 +389,33 @@ fn the_hook_that_prunes_takes_the_place_of_the_one_that_steers() {
 }
 
 #[test]
+fn hooks_of_every_client_are_put_in_and_taken_out() {
+    for (client, file, said) in [
+        ("claude-code", ".claude/settings.json", "'CODESKIM' hook claude-code"),
+        ("codex", ".codex/hooks.json", "'CODESKIM' hook codex"),
+        ("copilot", ".copilot/hooks/codeskim.json", "\"bash\": \"'CODESKIM' hook copilot --root '~'\""),
+        ("gemini", ".gemini/settings.json", "'CODESKIM' hook gemini"),
+        ("opencode", ".config/opencode/plugin/codeskim.js", "const COMMAND = [\"CODESKIM\",\"hook\",\"opencode\",\"--root\",\"~\"]"),
+    ] {
+        let home = Home::with("a/b.txt", "x");
+        let (status, told) = home.run(&["setup", client, "--hook", "--yes", "--root", "."]);
+        assert!(status == 0 && home.named(&home.text(file)).contains(said), "{client}: {told}\n{}", home.text(file));
+        assert_eq!(told.contains("/hooks lists them"), client == "codex", "{told}");
+        assert!(home.run(&["setup", client, "--hook", "--yes", "--root", "."]).1.contains("already set up"), "{client}");
+        assert_eq!(home.run(&["setup", client, "--remove", "--yes"]).0, 0);
+        let left = std::fs::read_to_string(home.path(file)).unwrap_or_default();
+        assert!(!left.contains("codeskim"), "{client}: {left}");
+        assert_eq!(home.path(file).exists(), !matches!(client, "copilot" | "opencode"), "what is codeskim's alone is removed");
+    }
+    let home = Home::with("a/b.txt", "x");
+    for client in ["qwen", "cursor", "zed"] {
+        assert!(
+            home.run(&["setup", client, "--hook", "--yes"]).1.contains("has no hooks by which codeskim could prune; leave --hook out.")
+        );
+    }
+}
+
+#[test]
 fn doctor_names_what_is_wrong() {
     let home = Home::with(".cursor/mcp.json", "{\"mcpServers\": {\"codeskim\": {\"command\": \"/old/codeskim\"}}}");
     std::fs::create_dir_all(home.path(".codex")).expect("created");

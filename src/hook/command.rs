@@ -1,0 +1,143 @@
+//! What a command of a shell prints: agents without a tool for it read files and search by commands.
+
+use std::path::Path;
+
+use tree_sitter::{Node, Parser};
+
+use super::event::Of;
+
+/// How lines of a file are printed, and all of it.
+const READS: &str = "sed -n shows them, the same command again all of it";
+/// Programs that print lines of files.
+const VIEWERS: [&str; 9] = ["cat", "head", "tail", "sed", "nl", "awk", "bat", "less", "echo"];
+/// Programs that search.
+const SEARCHES: [&str; 6] = ["rg", "grep", "egrep", "fgrep", "ag", "ack"];
+/// What a command that is no more than programs one after the other consists of.
+const PLAIN: [&str; 11] =
+    ["program", "list", "pipeline", "command", "command_name", "word", "string", "string_content", "raw_string", "number", "concatenation"];
+
+/// What the output of a command is of; none where the agent chose the lines of files itself.
+pub fn output_of(command: &str, about: &str, cwd: &Path) -> Option<Of> {
+    let other = Of::Command(command.to_owned(), about.to_owned());
+    let Some(mut programs) = programs(command) else { return Some(other) };
+    let mut directory = cwd.to_owned();
+    if let [first, second, ..] = programs.as_slice()
+        && let [name, to] = first.as_slice()
+        && name == "cd"
+        && !second.is_empty()
+    {
+        directory.push(to);
+        programs.remove(0);
+    }
+    let is_view = !programs.is_empty() && programs.iter().all(|words| VIEWERS.contains(&words[0].as_str()));
+    match programs.as_slice() {
+        [words] if words.len() == 2 && words[0] == "cat" && !words[1].starts_with('-') => {
+            Some(Of::File(directory.join(&words[1]).display().to_string(), READS))
+        }
+        _ if is_view => None,
+        [words] if words.len() > 1 && (SEARCHES.contains(&words[0].as_str()) || words[..2] == ["git", "grep"]) => {
+            let skipped = if words[0] == "git" { 2 } else { 1 };
+            let pattern = words[skipped..].iter().find(|word| !word.starts_with('-'))?;
+            Some(Of::Search(pattern.clone()))
+        }
+        _ => Some(other),
+    }
+}
+
+/// Whether a command prints lines of a file, or patches it, wherever it is run.
+pub fn touches(command: &str, path: &Path) -> bool {
+    if !path.file_name().and_then(|name| name.to_str()).is_some_and(|name| command.contains(name)) {
+        return false;
+    }
+    if patched(command, &["*** Update File: ", "*** Add File: "]).any(|changed| path.ends_with(changed)) {
+        return true;
+    }
+    match output_of(command, "", Path::new("")) {
+        Some(Of::File(read, _)) => path.ends_with(read),
+        None => true,
+        Some(_) => false,
+    }
+}
+
+/// The files of a patch in Codex's form, after one of these marks.
+pub fn patched<'a>(patch: &'a str, marks: &'a [&str]) -> impl Iterator<Item = &'a Path> {
+    patch.lines().filter_map(|line| marks.iter().find_map(|mark| line.strip_prefix(mark))).map(Path::new)
+}
+
+/// The programs of a command, each with its arguments; none where there is more to it than programs one after the other.
+fn programs(command: &str) -> Option<Vec<Vec<String>>> {
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    let tree = parser.parse(command, None)?;
+    let mut programs = Vec::new();
+    walk(tree.root_node(), command, &mut programs)?;
+    Some(programs)
+}
+
+fn walk(node: Node<'_>, command: &str, programs: &mut Vec<Vec<String>>) -> Option<()> {
+    if node.is_named() && !PLAIN.contains(&node.kind()) {
+        return None;
+    }
+    if node.kind() == "command" {
+        let word = |node: Node<'_>| {
+            is_plain(node).then(|| command[node.byte_range()].trim_matches(['\'', '"']).to_owned()).filter(|word| !word.is_empty())
+        };
+        programs.push(node.named_children(&mut node.walk()).map(word).collect::<Option<_>>()?);
+        return Some(());
+    }
+    node.children(&mut node.walk()).try_for_each(|child| walk(child, command, programs))
+}
+
+fn is_plain(node: Node<'_>) -> bool {
+    (!node.is_named() || PLAIN.contains(&node.kind())) && node.children(&mut node.walk()).all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_commands_print_is_told() {
+        let of = |command: &str| output_of(command, "", Path::new("/w"));
+        let file = |path: &str| Some(Of::File(path.to_owned(), READS));
+        assert_eq!(of("cat src/main.rs"), file("/w/src/main.rs"));
+        assert_eq!(of("cd src && cat 'a b.rs'"), file("/w/src/a b.rs"));
+        assert_eq!(of("cat /x/a.py"), file("/x/a.py"));
+        for chosen in [
+            "sed -n '1,200p' src/main.rs",
+            "head -300 a.rs",
+            "cat a.rs | head -100",
+            "nl -ba a.rs | sed -n '5,400p'",
+            "cat a.rs b.rs",
+            "cat -n a.rs",
+        ] {
+            assert_eq!(of(chosen), None, "{chosen}");
+        }
+        for (search, pattern) in [("rg -n 'fn main' src", "fn main"), ("git grep -n foo", "foo"), ("cd a && grep -rn \"x y\" .", "x y")] {
+            assert_eq!(of(search), Some(Of::Search(pattern.to_owned())), "{search}");
+        }
+        for other in [
+            "cargo test",
+            "cargo test 2>&1 | tail -400",
+            "for f in *; do cat $f; done",
+            "cat $(ls)",
+            "cat a > b",
+            "cat <<E\nx\nE",
+            "",
+            "rg",
+        ] {
+            assert_eq!(of(other), Some(Of::Command(other.to_owned(), String::new())), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_was_printed_or_patched_is_known() {
+        let touched = |command: &str| touches(command, Path::new("/w/src/a.rs"));
+        for command in ["cat src/a.rs", "sed -n 1,20p src/a.rs", "apply_patch <<'E'\n*** Begin Patch\n*** Update File: src/a.rs\n@@\nE"] {
+            assert!(touched(command), "{command}");
+        }
+        for command in ["cat src/b.rs", "rg x src/a.rs", "*** Update File: src/b.rs", "cargo test"] {
+            assert!(!touched(command), "{command}");
+        }
+    }
+}

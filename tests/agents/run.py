@@ -132,21 +132,21 @@ OWN_TOOLS = {
         "part": lambda path: ("Read", {"file_path": path, "offset": 1, "limit": 300}),
         "edit": lambda path, old, new: ("Edit", {"file_path": path, "old_string": old, "new_string": new}),
         "write": lambda path, text: ("Write", {"file_path": path, "content": text}),
-        "search": lambda pattern, path: ("Grep", {"pattern": pattern, "path": path, "glob": "*.py", "output_mode": "content"}),
+        "search": lambda pattern, path: ("Grep", {"pattern": pattern, "path": path, "output_mode": "content"}),
         "run": lambda command: ("Bash", {"command": command, "description": "Run the tests of links"}),
     },
     "codex": {
         "read": lambda path: ("exec_command", {"cmd": f"cat {path}"}),
         "part": lambda path: ("exec_command", {"cmd": f"sed -n '1,300p' {path}", "max_output_tokens": 40000}),
         "edit": lambda path, old, new: ("exec_command", {"cmd": f"apply_patch <<'E'\n*** Begin Patch\n*** Update File: {path}\n@@\n-{old}\n+{new}\n*** End Patch\nE"}),
-        "search": lambda pattern, path: ("exec_command", {"cmd": f"grep -rn --include='*.py' '{pattern}' {path}"}),
+        "search": lambda pattern, path: ("exec_command", {"cmd": f"grep -rn '{pattern}' {path}"}),
         "run": lambda command: ("exec_command", {"cmd": command}),
     },
     "copilot": {
         "read": lambda path: ("=view", {"path": path}),
         "part": lambda path: ("=view", {"path": path, "view_range": [1, 170]}),
         "edit": lambda path, old, new: ("=edit", {"path": path, "old_str": old, "new_str": new}),
-        "search": lambda pattern, path: ("=bash", {"command": f"grep -rn --include='*.py' '{pattern}' {path}", "description": "Search for links"}),
+        "search": lambda pattern, path: ("=bash", {"command": f"grep -rn '{pattern}' {path}", "description": "Search for links"}),
         "run": lambda command: ("=bash", {"command": command, "description": "Run the tests of links"}),
     },
     "gemini": {
@@ -182,13 +182,14 @@ def pruned_scenarios(name, project):
     new = old.replace("a text file", "one text file")
     for i in range(60):
         write(project / f"paint/painter_{i}.py", "".join(f"def draw_{i}_{j}(canvas, colour):\n    return canvas\n" for j in range(3)))
-    write(project / "links.py", "def follow_absolute_link(root, target):\n    return root\n")
+    about = "a link with an absolute target that points into the root is followed"
+    write(project / "paint/links.py", "".join(f"def follow_{i}(link, root):  # {about}\n    return root\n" for i in range(3)))
     read, (run, ended) = tools["read"](path), RUNS[name]
     scenarios = [
         ("a read comes pruned, the second one whole", [read, read], [[begun], [last]], None),
         ("a read of a range is as it was", [tools["part"](path)], [["use schemars::JsonSchema"]], None),
         ("an edit after a pruned read is accepted", [read, tools["edit"](path, old, new)], [[begun], []], (source, new)),
-        ("a large search comes pruned", [tools["search"]("def ", str(project))], [[begun, "follow_absolute_link"]], None),
+        ("a large search comes pruned", [tools["search"]("def ", str(project / "paint"))], [[begun, about]], None),
         ("a run of tests comes pruned, with what failed" + (" and its exit code" if ended else ""), [tools["run"](run)], [[begun, "test links ... FAILED", *ended]], None),
     ]
     if "write" in tools:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """outputs.py PROGRAM [FILE.jsonl...]: what `codeskim hook claude-code` leaves out of outputs of programs, and whether a line that says what failed is ever among it.
 
-The outputs of 150 lines and more are those of training/labels (logs.jsonl, outputs.jsonl), each once for every question that was asked of it, as if the agent had said
+The outputs of 150 lines and more are those of training/labels (logs.jsonl, outputs.jsonl) and of outputs.jsonl here, which nothing was tuned on, each once for every question, as if the agent had said
 that. What a failure looks like is told here for each format, in other words than the program has. Prints outputs, lines and characters, failure lines lost, and the share of
 the lines shown that answer the question. Exits with 1 if a failure line is lost."""
 import collections, json, os, pathlib, re, subprocess, sys, tempfile
 
 ROOT, PROGRAM = pathlib.Path(__file__).resolve().parents[2], os.path.abspath(sys.argv[1])
-FILES = sys.argv[2:] or [ROOT / "training/labels" / f"{name}.jsonl" for name in ("logs", "outputs")]
+FILES = sys.argv[2:] or [*(ROOT / "training/labels" / f"{name}.jsonl" for name in ("logs", "outputs")), ROOT / "tests/hook/outputs.jsonl"]
 FORMATS = {
     "pytest": r"^E   |^(FAILED|ERROR) \S+::|^=+ .*\b\d+ (failed|passed|error).* =+$|^_{3,} \S+ _{3,}$",
     "cargo": r"^error(\[E\d+\])?: |^test .* \.\.\. FAILED$|^thread '.*' panicked|^test result: ",

@@ -28,7 +28,7 @@ def codex(task, home, model):
     config = home / ".codex/config.toml"; config.parent.mkdir(parents=True, exist_ok=True)
     if model:
         config.write_text(f'model = "scripted"\nmodel_provider = "scripted"\n\n[model_providers.scripted]\nname = "scripted"\nbase_url = "{model.url}/v1"\nenv_key = "SCRIPTED_KEY"\nwire_api = "responses"\n')
-    return ["codex", "exec", "--json", "--skip-git-repo-check", "-s", "workspace-write", task], {"CODEX_HOME": str(home / ".codex"), "SCRIPTED_KEY": "none"}
+    return ["codex", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "-s", "workspace-write", task], {"CODEX_HOME": str(home / ".codex"), "SCRIPTED_KEY": "none"}
 
 
 def gemini(task, home, model):
@@ -39,8 +39,8 @@ def gemini(task, home, model):
 
 
 AGENTS = {"claude-code": claude_code, "codex": codex, "gemini": gemini}
-HOOKS = ("claude-code", "gemini")  # of which codeskim has hooks that prune
-READS = {"claude-code": ("=Read", "file_path"), "gemini": ("=read_file", "file_path"), "codex": None}
+READS = {"claude-code": lambda path: ("=Read", {"file_path": path}), "gemini": lambda path: ("=read_file", {"file_path": path}), "codex": lambda path: ("exec_command", {"cmd": f"cat {path}"})}
+RECORDS = {"claude-code": (".claude", "*.jsonl"), "gemini": (".gemini", "session-*.jsonl"), "codex": (".codex/sessions", "*.jsonl")}
 
 
 def objects(text):
@@ -72,7 +72,6 @@ def reported(agent, output):
             usage, item = one.get("usage", {}), one.get("item", {})
             said.update(input=usage.get("input_tokens", 0) - usage.get("cached_input_tokens", 0), cached=usage.get("cached_input_tokens", 0), output=usage.get("output_tokens", 0))
             if one.get("type") == "item.completed" and item.get("type") == "agent_message": answer = item.get("text", answer)
-            if one.get("type") == "item.completed" and item.get("type") in ("command_execution", "mcp_tool_call"): said.update(calls=1, characters=len(text_of(item.get("aggregated_output") or item.get("result"))))
         else:
             answer = one.get("response", answer)
             for model in one.get("stats", {}).get("models", {}).values():
@@ -82,15 +81,16 @@ def reported(agent, output):
 
 def recorded(agent, home):
     """Calls and characters of results, from the agent's own records."""
-    said = collections.Counter()
-    for path in (home / ".claude").rglob("*.jsonl") if agent == "claude-code" else (home / ".gemini").rglob("session-*.jsonl"):
+    said, (directory, names) = collections.Counter(), RECORDS[agent]
+    for path in (home / directory).rglob(names):
         for line in path.open(errors="replace"):
             try: entry = json.loads(line)
             except ValueError: continue
-            content = (entry.get("message") or {}).get("content") if agent == "claude-code" else entry.get("content")
-            if entry.get("type") != "user" or not isinstance(content, list): continue
-            for item in content:
-                if isinstance(item, dict) and (item.get("type") == "tool_result" or "functionResponse" in item): said.update(calls=1, characters=len(text_of(item.get("content") if "content" in item else item)))
+            if agent == "codex": items = [{"content": entry["payload"].get("output")}] if str(entry.get("payload", {}).get("type")).endswith("call_output") else []
+            elif entry.get("type") != "user": continue
+            else: items = (entry.get("message") or {}).get("content") if agent == "claude-code" else entry.get("content")
+            for item in items if isinstance(items, list) else []:
+                if isinstance(item, dict) and (agent == "codex" or item.get("type") == "tool_result" or "functionResponse" in item): said.update(calls=1, characters=len(text_of(item.get("content") if "content" in item else item)))
     return said
 
 
@@ -99,6 +99,7 @@ def without_tools(agent, home):
     for path in (home / ".claude/.claude.json", home / ".claude.json", home / ".gemini/settings.json"):
         if path.exists() and "mcpServers" in (settings := json.loads(path.read_text())):
             settings["mcpServers"].pop("codeskim", None); path.write_text(json.dumps(settings))
+    if (path := home / ".codex/config.toml").exists(): path.write_text(path.read_text().partition("[mcp_servers.codeskim]")[0])  # it comes last
 
 
 def run(row, arm, a, model):
@@ -111,8 +112,8 @@ def run(row, arm, a, model):
         if arm != "alone": subprocess.run([a.program, "setup", a.agent, "--yes", *options], cwd=project, env=environment, check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         if arm == "hook": without_tools(a.agent, home)
         if model:
-            wanted, files = READS[a.agent], sorted(p for p in project.rglob("*") if p.is_file() and p.stat().st_size > 6000 and p.suffix in (".rs", ".py"))[:6]
-            model.follow([(wanted[0], {wanted[1]: str(path)}) for path in files] if wanted else [])
+            files = sorted(p for p in project.rglob("*") if p.is_file() and p.stat().st_size > 6000 and p.suffix in (".rs", ".py"))[:6]
+            model.follow([READS[a.agent](str(path)) for path in files])
         began = time.time()
         try: done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=LIMIT).stdout
         except subprocess.TimeoutExpired: done = ""
@@ -125,15 +126,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program", type=os.path.abspath); parser.add_argument("tasks"); parser.add_argument("--agent", choices=AGENTS, required=True); parser.add_argument("--arms", nargs="+", default=["alone", "tools", "hook", "both"])
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("outcome")); parser.add_argument("--scripted", action="store_true"); a = parser.parse_args()
-    arms = [arm for arm in a.arms if arm in ("alone", "tools") or a.agent in HOOKS]
-    if arms != a.arms: print(f"{a.agent} has no hook that prunes, so that only these arms are run: {', '.join(arms)}")
     tasks, model = list(map(json.loads, open(a.tasks))), Model() if a.scripted else None
     a.work.mkdir(parents=True, exist_ok=True); results = []
     for row in tasks:
-        for arm in arms:
+        for arm in a.arms:
             results.append(run(row, arm, a, model)); open(a.work / "results.jsonl", "a").write(json.dumps(results[-1]) + "\n")
     print(f"| arm | tasks | answered | {' | '.join(('input tokens', 'from cache', 'output tokens', 'cost in dollars', 'calls', 'characters of results', 'seconds'))} |\n|{'---|' * 10}")
-    for arm in arms:
+    for arm in a.arms:
         own = [one for one in results if one["arm"] == arm]
         print(f"| {arm} | {len(own)} | {sum(one['answered'] for one in own)} | " + " | ".join(f"{sum(one[part] for one in own):.2f}" if part in ("cost", "seconds") else str(round(sum(one[part] for one in own))) for part in PARTS) + " |")
 

@@ -236,15 +236,14 @@ fn call_with(command: Command, session: &Session, call: &Call<'_>) -> Result<Out
             focus,
         } => {
             let everywhere = paths.is_empty();
-            let (mut paths, mut globs) = (paths.into_iter(), glob.into_iter());
+            let mut paths = paths.into_iter();
             let request = grep::Request {
                 pattern,
                 path: paths.next(),
-                glob: globs.next(),
+                glob,
                 context,
                 more: grep::More {
                     paths: paths.collect(),
-                    globs: globs.collect(),
                     before: before_context,
                     after: after_context,
                     word,

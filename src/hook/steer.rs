@@ -87,7 +87,7 @@ fn large_output(event: &Event, input: &Input, roots: &[PathBuf]) -> Option<(Stri
     let request = grep::Request {
         pattern: input.pattern.clone()?,
         path: Some(path.to_str()?.to_owned()),
-        glob: input.glob.clone(),
+        glob: input.glob.iter().cloned().collect(),
         context: input.context,
         ignore_case: input.ignore_case,
         ..grep::Request::default()

@@ -11,9 +11,11 @@ pub mod matches;
 pub mod outputs;
 mod plain;
 mod question;
+mod records;
 pub mod render;
 pub mod select;
 pub mod structure;
+pub mod terminal;
 mod wanted;
 
 use std::ops::Range;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::indent;
 use super::structure::Header;
+use super::{indent, records};
 
 /// What version control prints is known by one of its first lines, so many.
 const FIRST: usize = 100;
@@ -23,7 +23,7 @@ pub enum Form {
     Sections,
     /// Commits, files and hunks, as `git log -p` and `diff` print them.
     Changes,
-    /// Lines belong to the nearest line before them that is indented less.
+    /// Lines belong to the nearest line before them that is indented less, and to the heading of their record.
     Indentation,
 }
 
@@ -45,11 +45,11 @@ impl Form {
     /// For each line, the line that it stands under.
     pub fn parents(self, lines: &[&str]) -> Vec<Option<usize>> {
         let mut open: Vec<(usize, usize)> = Vec::new(); // (line, level)
+        let headings = if self == Self::Changes { Vec::new() } else { records::levels(lines) };
         let level = |line: usize| match self {
-            Self::Sections if lines[line].starts_with('[') => 0,
-            Self::Sections => indent(lines[line]) + 1,
             Self::Changes => change(lines, line).unwrap_or(usize::MAX),
-            Self::Indentation => indent(lines[line]),
+            Self::Sections if lines[line].starts_with('[') => records::DEEPEST,
+            Self::Sections | Self::Indentation => headings[line].unwrap_or(records::DEEPEST + 1 + indent(lines[line])),
         };
         let mut out = Vec::with_capacity(lines.len());
         for (i, line) in lines.iter().enumerate() {
@@ -77,7 +77,7 @@ impl Form {
         }
         let told_with: Vec<(Range<usize>, Range<usize>)> = match self {
             Self::Changes => changes(lines).into_iter().map(|run| (run.clone(), run)).collect(),
-            Self::Sections => records(lines),
+            Self::Sections => locked(lines),
             Self::Indentation => Vec::new(),
         };
         for (any, told) in told_with {
@@ -85,11 +85,21 @@ impl Form {
                 kept[told].fill(true);
             }
         }
+        for (document, told) in records::documents(lines) {
+            if kept[document].contains(&true) {
+                told.into_iter().for_each(|line| kept[line] = true);
+            }
+        }
         let parents = self.parents(lines);
+        let names = records::names(lines, &parents);
+        let mut told = vec![false; kept.len()];
         for i in (0..kept.len()).rev().filter(|i| kept[*i]).collect::<Vec<_>>() {
             let mut up = parents[i];
-            while let Some(line) = up.filter(|line| !kept[*line]) {
-                kept[line] = true;
+            while let Some(line) = up.filter(|line| !told[*line]) {
+                (told[line], kept[line]) = (true, true);
+                if let Some(name) = names.get(&line) {
+                    kept[*name] = true;
+                }
                 up = parents[line];
             }
         }
@@ -133,7 +143,7 @@ fn changes(lines: &[&str]) -> Vec<Range<usize>> {
 }
 
 /// The records of a lock file, each with its head: `[[package]]` and the values below it, up to its first list.
-fn records(lines: &[&str]) -> Vec<(Range<usize>, Range<usize>)> {
+fn locked(lines: &[&str]) -> Vec<(Range<usize>, Range<usize>)> {
     let starts: Vec<usize> = (0..lines.len()).filter(|line| lines[*line].starts_with("[[")).collect();
     let ends = starts.iter().skip(1).copied().chain([lines.len()]);
     let is_value = |line: &&&str| line.contains(" = ") && !line.trim_end().ends_with(['[', '{']);
@@ -146,7 +156,7 @@ pub fn records_asked_for(lines: &[&str], question: &str) -> Vec<Header> {
     let words: Vec<&str> = question.split(|c: char| c.is_whitespace() || "\"'`,;:?!()".contains(c)).collect();
     let name = |line: &usize| lines[*line].trim_end().strip_prefix("name = \"").and_then(|name| name.strip_suffix('"'));
     let is_named = |head: &Range<usize>| head.clone().any(|line| name(&line).is_some_and(|name| words.contains(&name)));
-    let heads = records(lines).into_iter().map(|(_, head)| head).filter(is_named);
+    let heads = locked(lines).into_iter().map(|(_, head)| head).filter(is_named);
     heads.map(|head| Header { rows: head.clone(), whole: head, doc: 0..0, name: String::new(), own: String::new(), level: 0 }).collect()
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::{FocusQuestion, HEADER_TOKENS, Piece, Pointer, pieces};
-use crate::error::{counted, shorten};
+use crate::error::{counted, quote, shorten};
 use crate::skim::SkimError;
 
 /// Begins a gap line: no programming language has it.
@@ -44,6 +44,8 @@ pub struct Page<'a> {
     pub total: Option<usize>,
     /// The encoding, where it is not UTF-8.
     pub decoded_from: Option<&'a str>,
+    /// The path that was asked for, where there is no such file and this one looks like it.
+    pub instead_of: Option<&'a str>,
     /// Definitions to be named in the gaps that they are in.
     pub pointers: &'a [Pointer],
     /// What the reader should know about where the scores are from, as a sentence.
@@ -125,7 +127,7 @@ pub fn room(most: usize) -> usize {
 pub fn page(page: &Page<'_>, kept: &[bool], status: Status<'_>, most: usize) -> String {
     let exact = page.lines.concat();
     let is_exact = matches!(status, Status::Exact) && page.question.is_none();
-    let plain = is_exact && page.decoded_from.is_none() && !page.numbered && !kept.contains(&false);
+    let plain = is_exact && page.decoded_from.is_none() && page.instead_of.is_none() && !page.numbered && !kept.contains(&false);
     let alone = page.lines.len() == 1 && page.question.is_none();
     let longest = if alone { room(most).saturating_sub(MARK) } else { page.longest.min(room(most)) };
     if plain && exact.chars().count() <= most && (alone || !page.lines.iter().any(|line| is_long(line, longest))) {
@@ -234,6 +236,7 @@ fn notes(page: &Page<'_>, body: &Body, status: Status<'_>, longest: usize, most:
     if body.stopped {
         notes.push(format!("Stopped at {most} characters."));
     }
+    notes.extend(page.instead_of.map(|path| format!("There is no {}, which this looks like.", quote(path))));
     if let Some(encoding) = page.decoded_from {
         notes.push(format!("Decoded from {encoding}."));
     }
@@ -315,6 +318,7 @@ mod tests {
         first: 0,
         total: None,
         decoded_from: None,
+        instead_of: None,
         pointers: &[],
         note: None,
         read_back: ReadBack { gap: "read it", line: "read it alone", only_line: "do not ask" },

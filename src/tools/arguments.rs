@@ -3,9 +3,17 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-/// Reads a text that may be blank where it is left out: some agents fill in every argument.
+/// What some agents write for an argument that they leave out.
+const ABSENT: [&str; 6] = ["", "null", "none", "nil", "undefined", "nan"];
+
+/// Whether a text stands for an argument that is left out.
+fn is_absent(text: &str) -> bool {
+    ABSENT.iter().any(|absent| text.trim().eq_ignore_ascii_case(absent))
+}
+
+/// Reads a text that may be blank, or a word for nothing, where it is left out: some agents fill in every argument.
 pub fn lenient_text<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<String>, D::Error> {
-    Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.trim().is_empty()))
+    Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !is_absent(text)))
 }
 
 /// Reads a whole number that may be blank where it is left out, and may have come as a string or with a fraction of zero: some agents write theirs so.
@@ -23,7 +31,7 @@ pub fn lenient_number<'de, D: Deserializer<'de>>(deserializer: D) -> std::result
     match Deserialize::deserialize(deserializer)? {
         Number::Whole(number) => Ok(Some(number)),
         Number::Fraction(number) => whole(number).map(Some).ok_or_else(|| wrong(number.to_string())),
-        Number::Text(text) if text.trim().is_empty() => Ok(None),
+        Number::Text(text) if is_absent(&text) => Ok(None),
         Number::Text(text) => text.trim().parse().ok().and_then(whole).map(Some).ok_or_else(|| wrong(crate::error::quote(&text))),
         Number::Nothing(()) => Ok(None),
     }
@@ -41,7 +49,7 @@ pub fn lenient_flag<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::
     match Deserialize::deserialize(deserializer)? {
         Flag::Plain(flag) => Ok(Some(flag)),
         Flag::Text(text) => match text.trim() {
-            "" => Ok(None),
+            text if is_absent(text) => Ok(None),
             text => text.to_lowercase().parse().map(Some).map_err(|_| D::Error::custom("true or false is needed")),
         },
         Flag::Nothing(()) => Ok(None),
@@ -60,9 +68,14 @@ pub fn lenient_list<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::
     Ok(match Deserialize::deserialize(deserializer)? {
         List::Several(texts) => Some(texts),
         List::One(text) if text.trim_start().starts_with('[') => Some(serde_json::from_str(&text).unwrap_or_else(|_| vec![text])),
-        List::One(text) => Some(text).filter(|text| !text.trim().is_empty()).map(|text| vec![text]),
+        List::One(text) => Some(text).filter(|text| !is_absent(text)).map(|text| vec![text]),
         List::Nothing(()) => None,
     })
+}
+
+/// Reads texts that may have come as their only one; blank ones are left out.
+pub fn lenient_texts<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<String>, D::Error> {
+    Ok(lenient_list(deserializer)?.unwrap_or_default().into_iter().filter(|text| !is_absent(text)).collect())
 }
 
 /// Lines of a file: the first, and the last unless they go on to its end; from 1.
@@ -103,11 +116,14 @@ pub fn lenient_ranges<'de, D: Deserializer<'de>>(deserializer: D) -> std::result
             Ranges::Nothing(()) => String::new(),
         }
     }
-    ranges(&text(Deserialize::deserialize(deserializer)?)).map_err(D::Error::custom)
+    let text = text(Deserialize::deserialize(deserializer)?);
+    if is_absent(&text) { Ok(Vec::new()) } else { ranges(&text).map_err(D::Error::custom) }
 }
 
 /// Reads names that may have come as one text with commas between them.
 pub fn lenient_names<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<String>, D::Error> {
     let names = lenient_list(deserializer)?.unwrap_or_default();
-    Ok(names.iter().flat_map(|name| name.split(',')).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect())
+    let names: Vec<String> = names.iter().flat_map(|name| name.split(',')).map(|name| name.trim().to_owned()).collect();
+    let is_left_out = names.len() == 1 && is_absent(&names[0]);
+    Ok(names.into_iter().filter(|name| !name.is_empty() && !is_left_out).collect())
 }

@@ -3,28 +3,28 @@
 //! The walk is parallel and so comes in no order; results are kept sorted by path, and only as much text of them as can be shown or skimmed.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use grep_matcher::Matcher;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_matcher::LineTerminator;
 use grep_searcher::{BinaryDetection, Encoding, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::arguments::{lenient_flag, lenient_number, lenient_text};
+use super::arguments::{lenient_flag, lenient_number, lenient_text, lenient_texts};
+use super::pattern::Pattern;
+use super::places::Places;
 use super::{Call, Output, Part, Session, answer, question};
 use crate::error::{Error, Result, counted, quote, shorten};
 use crate::lookup::Source;
 use crate::prune::matches::{FileMatches, FoundLine, Results, Unshown, Within};
 use crate::prune::{Decision, decide};
 use crate::syntax::Names;
-use crate::workspace::text::{SAMPLE, decode_lenient, unmarked_utf16};
+use crate::workspace::text::{HEAD, decode_line, encoding_of, is_text};
 use crate::workspace::{Location, OpenFile};
 
 /// Lines of context, at most.
@@ -33,10 +33,10 @@ const MOST_CONTEXT: usize = 50;
 const LONGEST_LINE_BYTES: usize = 64_000_000;
 /// Files whose definitions are named, at most, the first of a result.
 const MOST_NAMED: usize = 60;
+/// Hidden directories that are looked into, at most, to tell how many files in them match.
+const MOST_HIDDEN: usize = 200;
 /// Larger files are searched without, in bytes.
 const LARGEST_NAMED: usize = 1_000_000;
-/// Memory of a compiled pattern, at most: compiling cannot be cancelled, and up to here takes half a second.
-const REGEX_BYTES: usize = 10_000_000;
 
 /// What to search for.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -48,8 +48,9 @@ pub struct Request {
     #[serde(default, deserialize_with = "lenient_text")]
     pub path: Option<String>,
     /// Only files matching this, e.g. *.rs or !tests/**
-    #[serde(default, deserialize_with = "lenient_text")]
-    pub glob: Option<String>,
+    #[serde(default, deserialize_with = "lenient_texts")]
+    #[schemars(with = "Option<String>")]
+    pub glob: Vec<String>,
     /// Lines around each match
     #[serde(default, deserialize_with = "lenient_number")]
     pub context: Option<usize>,
@@ -76,8 +77,6 @@ pub struct Request {
 pub struct More {
     /// Other files or directories to search.
     pub paths: Vec<String>,
-    /// Globs after the first.
-    pub globs: Vec<String>,
     /// Lines before each match, where it is not `context`.
     pub before: Option<usize>,
     /// Lines after each match, where it is not `context`.
@@ -109,20 +108,25 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     if call.cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
+    search.pattern.ran_away(&request.pattern)?;
     let pattern = quote(&request.pattern);
     if collected.results.matches() == 0 {
         let named: Vec<String> = request.path.iter().chain(&request.more.paths).map(|path| quote(path)).collect();
         let place = if named.is_empty() { session.workspace.describe() } else { shorten(&named.join(", ")) };
         let unshown = collected.unshown.describe().map_or_else(String::new, |unshown| format!(", {unshown}"));
         let literal = request.literal.unwrap_or(false);
-        let hint = match (collected.searched, &request.glob) {
+        let hint = match (collected.searched, request.glob.first()) {
             (0, Some(glob)) if glob.contains(',') && !glob.contains('{') => "for one of several globs write {*.a,*.b}",
             (0, Some(_)) => "the glob is matched against paths from the root, and brings back no hidden or ignored files",
             _ if !literal && request.pattern.contains("\\|") => "alternatives are written a|b",
             _ if !literal && request.pattern.contains("(?s") => "a match is within one line",
             _ => "hidden and ignored files only where path names them",
         };
-        let remarks: String = collected.remarks.iter().map(|remark| format!(" {remark}")).collect();
+        let mut remarks: String = collected.remarks.iter().map(|remark| format!(" {remark}")).collect();
+        if let [first, ..] = collected.passed_over.as_slice() {
+            let all = counted(collected.passed_over.len(), "binary file");
+            remarks.push_str(&format!(" Passed over: {all}, {}{}.", quote(first), if collected.passed_over.len() > 1 { " the first" } else { "" }));
+        }
         let searched = counted(collected.searched, "file");
         let text = format!("No match for {pattern} in {place} ({searched} searched{unshown}; {hint}).{remarks}\n");
         return Ok(Output { found: false, ..Output::new(text) });
@@ -154,7 +158,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
 
 /// A compiled search.
 struct Search<'a> {
-    matcher: RegexMatcher,
+    pattern: Pattern,
     before: usize,
     after: usize,
     /// What is said of more context than there may be.
@@ -167,75 +171,34 @@ struct Collected {
     results: Results,
     searched: usize,
     unshown: Unshown,
+    /// Files that are no text, in order of path.
+    passed_over: Vec<String>,
     /// What else is to be said.
     remarks: Vec<String>,
 }
 
 impl<'a> Search<'a> {
     fn new(request: &Request, cancel: &'a CancellationToken) -> Result<Self> {
-        let pattern = &request.pattern;
-        if pattern.is_empty() {
-            return Err(Error::bad_argument("The pattern is empty; give a regular expression, or a text with literal set (-F)."));
-        }
-        let literal = request.literal.unwrap_or(false);
         let context = |other: Option<usize>| other.or(request.context).unwrap_or(0);
         let (before, after) = (context(request.more.before), context(request.more.after));
         let cut = (before.max(after) > MOST_CONTEXT)
             .then(|| format!("context {} is cut to {MOST_CONTEXT}; read the file for more.", before.max(after)));
         let (before, after) = (before.min(MOST_CONTEXT), after.min(MOST_CONTEXT));
-        // Bytes that are not UTF-8 may be searched for, as with ripgrep.
-        if !literal && let Err(error) = regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern) {
-            return Err(bad_pattern(pattern, &error));
-        }
-        let mut builder = RegexMatcherBuilder::new();
-        builder
-            .case_insensitive(request.ignore_case.unwrap_or(false))
-            .fixed_strings(literal)
-            .word(request.more.word)
-            .multi_line(true)
-            .size_limit(REGEX_BYTES)
-            .dfa_size_limit(10 * REGEX_BYTES)
-            .line_terminator(Some(b'\n'));
-        let matcher = builder.build(pattern).map_err(|error| {
-            let reason = error.to_string();
-            let reason = reason.lines().last().unwrap_or_default().trim_end_matches('.');
-            let advice = if reason.contains("\\n") { "; search for one line of it" } else { "" };
-            Error::bad_argument(format!("The pattern {} cannot be searched for line by line: {reason}{advice}.", quote(pattern)))
-        })?;
-        Ok(Self { matcher, before, after, cut, cancel })
+        let pattern = Pattern::new(request)?;
+        Ok(Self { pattern, before, after, cut, cancel })
     }
 
     fn everywhere(&self, session: &Session, request: &Request, call: &Call<'_>, room: usize) -> Result<Collected> {
-        let (searched, failed, binary) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let (searched, failed, binary, hidden) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let passed_over = Mutex::new(Vec::new());
         let collector = Mutex::new(Collector::new(room));
         let collect = |location: &Location, found| {
             let path = session.workspace.absolute(location);
             collector.lock().expect("no visitor panics").add(path, Some(location.clone()), found);
         };
-        let mut remarks: Vec<String> = self.cut.iter().cloned().collect();
-        let mut starts = Vec::new();
-        match &request.path {
-            None => starts = session.workspace.locate(None)?,
-            Some(path) => {
-                // One that is missing does not keep the others from being searched.
-                let mut missing = None;
-                for path in std::iter::once(path).chain(&request.more.paths) {
-                    match session.workspace.locate(Some(path)) {
-                        Ok(found) => starts.extend(found),
-                        Err(error @ Error::NotFound { .. }) => {
-                            remarks.push(format!("There is no {}.", quote(path)));
-                            missing.get_or_insert(error);
-                        }
-                        Err(error) => return Err(error),
-                    }
-                }
-                if let (Some(error), true) = (missing, starts.is_empty()) {
-                    return Err(error);
-                }
-            }
-        }
-        let globs: Vec<String> = request.glob.iter().chain(&request.more.globs).cloned().collect();
-        let globs = self.globs(session, &starts, globs, &mut remarks)?;
+        let paths: Vec<String> = request.path.iter().chain(&request.more.paths).cloned().collect();
+        let Places { starts, globs, mut remarks } = Places::of(&session.workspace, &paths, &request.glob, self.cancel)?;
+        remarks.splice(0..0, self.cut.clone());
         for start in starts {
             if !session.workspace.absolute(&start).is_dir() {
                 // A file that was named is searched even where a walk would ignore it, and its faults are told.
@@ -250,13 +213,23 @@ impl<'a> Search<'a> {
                 searched.fetch_add(1, Ordering::Relaxed);
                 continue;
             }
-            let unlisted = session.workspace.walk(&start, &globs, self.cancel, |location| {
+            let unlisted = session.workspace.walk_hidden(&start, &globs, MOST_HIDDEN, self.cancel, |location, is_hidden| {
+                // Of hidden files it is only told that they match.
+                let room = if is_hidden { 0 } else { room };
                 let found = session.workspace.open_location(&location).map(|open| self.one_file(open, room));
                 match found {
+                    Ok(Ok(found)) if is_hidden => drop(hidden.fetch_add(usize::from(found.matches > 0 && !found.binary), Ordering::Relaxed)),
                     Ok(Ok(found)) if !found.binary => collect(&location, found),
-                    Ok(Ok(found)) => drop(binary.fetch_add(usize::from(found.matches > 0), Ordering::Relaxed)),
+                    Ok(Ok(found)) => {
+                        binary.fetch_add(usize::from(found.matches > 0), Ordering::Relaxed);
+                        passed_over.lock().expect("no visitor panics").push(found.path);
+                    }
                     Err(Error::NotFound { .. } | Error::OutsideRoots { .. }) => return, // gone since it was listed, or become a link
+                    _ if is_hidden => return,
                     _ => drop(failed.fetch_add(1, Ordering::Relaxed)),
+                }
+                if is_hidden {
+                    return;
                 }
                 let count = searched.fetch_add(1, Ordering::Relaxed) + 1;
                 if let Some(progress) = call.progress {
@@ -270,70 +243,39 @@ impl<'a> Search<'a> {
             name_definitions(session, &mut files, self.cancel);
         }
         let results = Results::new(files.into_iter().map(|(_, file)| file).collect());
-        let unshown = Unshown { failed: failed.into_inner(), binary: binary.into_inner() };
-        Ok(Collected { results, searched: searched.into_inner(), unshown, remarks })
+        let unshown = Unshown { failed: failed.into_inner(), binary: binary.into_inner(), hidden: hidden.into_inner() };
+        let mut passed_over = passed_over.into_inner().expect("no visitor panics");
+        passed_over.sort_unstable();
+        Ok(Collected { results, searched: searched.into_inner(), unshown, passed_over, remarks })
     }
 
-    /// The globs as they are meant: where none of the files beneath the searched paths matches, they may be relative to these.
-    fn globs(&self, session: &Session, starts: &[Location], globs: Vec<String>, remarks: &mut Vec<String>) -> Result<Vec<String>> {
-        let workspace = &session.workspace;
-        let directories: Vec<&Location> =
-            starts.iter().filter(|start| workspace.is_directory_at(start) && !start.path().is_empty()).collect();
-        let any = |globs: &[String]| -> Result<bool> {
-            let (found, enough) = (AtomicUsize::new(0), self.cancel.child_token());
-            for start in starts {
-                workspace.walk(start, globs, &enough, |_| {
-                    found.fetch_add(1, Ordering::Relaxed);
-                    enough.cancel();
-                })?;
-            }
-            Ok(found.into_inner() > 0)
-        };
-        if globs.is_empty() || directories.is_empty() || globs.iter().all(|glob| glob.starts_with('!')) || any(&globs)? {
-            return Ok(globs);
-        }
-        let relative = |glob: &String| {
-            let (not, bare) = glob.strip_prefix('!').map_or(("", glob.as_str()), |bare| ("!", bare));
-            let bare = bare.trim_start_matches("./").trim_start_matches('/');
-            directories.iter().map(|start| format!("{not}/{}/{bare}", start.path())).collect::<Vec<_>>()
-        };
-        let below: Vec<String> = globs.iter().flat_map(relative).collect();
-        if !any(&below)? {
-            return Ok(globs);
-        }
-        remarks.push("The glob is matched below the searched path.".to_owned());
-        Ok(below)
-    }
-
-    /// The matches in one file, keeping `room` characters of them.
+    /// The matches in one file, keeping `room` characters of them. What is no text is searched up to its first zero.
     fn one_file(&self, open: OpenFile, room: usize) -> io::Result<FileMatches> {
-        let OpenFile { mut file, shown, bytes } = open;
-        let found = self.decoded(&file, &shown, room, None)?;
-        if !found.binary || found.matches > 0 {
-            return Ok(found);
-        }
-        // UTF-16 without a mark has zeros too, and is text all the same.
-        let mut head = [0; SAMPLE];
-        file.seek(SeekFrom::Start(0))?;
-        let length = file.read(&mut head)?;
-        let Some(encoding) = unmarked_utf16(&head[..length], bytes) else { return Ok(found) };
-        file.seek(SeekFrom::Start(0))?;
-        self.decoded(&file, &shown, room, Encoding::new(encoding.name()).ok())
-    }
-
-    /// The matches in a file of a known encoding, or of one that its first bytes tell.
-    fn decoded(&self, file: &File, shown: &str, room: usize, encoding: Option<Encoding>) -> io::Result<FileMatches> {
+        let OpenFile { mut file, shown, bytes, .. } = open;
+        let mut head = Vec::new();
+        file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+        let encoding = encoding_of(&head, bytes);
+        let binary = if encoding.is_some() || is_text(&head) { BinaryDetection::none() } else { BinaryDetection::quit(0) };
+        let ends = match &self.pattern {
+            Pattern::Linear(_, ends) => *ends,
+            Pattern::Backtracking(_) => LineTerminator::byte(b'\n'),
+        };
         let mut searcher = SearcherBuilder::new()
-            .encoding(encoding)
+            .line_terminator(ends)
+            .encoding(encoding.and_then(|encoding| Encoding::new(encoding.name()).ok()))
             .line_number(true)
-            .binary_detection(BinaryDetection::quit(0))
+            .binary_detection(binary)
             .before_context(self.before)
             .after_context(self.after)
             .heap_limit(Some(LONGEST_LINE_BYTES))
             .build();
-        let found = FileMatches { path: shown.to_owned(), ..FileMatches::default() };
+        let found = FileMatches { path: shown, ..FileMatches::default() };
         let mut sink = Matches { search: self, room, before: Vec::new(), found };
-        searcher.search_reader(&self.matcher, Cancellable { file, cancel: self.cancel }, &mut sink)?;
+        let input = Cancellable { input: head.as_slice().chain(file), cancel: self.cancel };
+        match &self.pattern {
+            Pattern::Linear(matcher, _) => searcher.search_reader(matcher, input, &mut sink)?,
+            Pattern::Backtracking(matcher) => searcher.search_reader(matcher, input, &mut sink)?,
+        }
         Ok(sink.found)
     }
 }
@@ -358,32 +300,18 @@ fn name_definitions(session: &Session, files: &mut [(Option<Location>, FileMatch
     });
 }
 
-/// One sentence with the position, from an error that knows it.
-fn bad_pattern(pattern: &str, error: &regex_syntax::Error) -> Error {
-    let (span, reason) = match error {
-        regex_syntax::Error::Parse(error) => (error.span(), error.kind().to_string()),
-        regex_syntax::Error::Translate(error) => (error.span(), error.kind().to_string()),
-        other => return Error::bad_argument(format!("The pattern {} is not a regular expression: {other}.", quote(pattern))),
-    };
-    let position = pattern.get(..span.start.offset).map_or(0, |before| before.chars().count()) + 1;
-    Error::bad_argument(format!(
-        "The pattern {} is not a regular expression: {reason} at character {position}; escape it with \\ or set literal (-F).",
-        quote(pattern)
-    ))
-}
-
 /// A file that ends with an error once the call is cancelled, however long it takes to find a match in it.
-struct Cancellable<'a> {
-    file: &'a File,
+struct Cancellable<'a, R> {
+    input: R,
     cancel: &'a CancellationToken,
 }
 
-impl Read for Cancellable<'_> {
+impl<R: Read> Read for Cancellable<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancel.is_cancelled() {
             return Err(io::Error::other("cancelled"));
         }
-        self.file.read(buffer)
+        self.input.read(buffer)
     }
 }
 
@@ -399,12 +327,8 @@ struct Matches<'s, 'a> {
 
 impl Matches<'_, '_> {
     fn line(&self, number: Option<u64>, bytes: &[u8], is_match: bool) -> FoundLine {
-        let text = decode_lenient(bytes).0;
-        let span = if is_match {
-            self.search.matcher.find(text.as_bytes()).ok().flatten().map_or(0..0, |found| found.start()..found.end())
-        } else {
-            0..0
-        };
+        let text = decode_line(bytes);
+        let span = if is_match { self.search.pattern.find(text.trim_end_matches(['\r', '\n'])).unwrap_or(0..0) } else { 0..0 };
         FoundLine::new(number.unwrap_or(0) as usize, &text, is_match, span)
     }
 

@@ -8,6 +8,8 @@ pub mod prune;
 pub mod read_file;
 pub mod repo_map;
 pub mod search;
+mod pattern;
+mod places;
 mod sections;
 mod selection;
 mod symbol;
@@ -21,14 +23,15 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{Result, counted};
 use crate::prune::code::Code;
 use crate::prune::render::{self, Page, ReadBack};
+use crate::prune::terminal::{self, is_for_terminal};
 use crate::prune::{Decision, FocusQuestion, Limits, Pointer, decide};
 use crate::repomap::repository::Memory;
 use crate::search::Asking;
 use crate::search::index::Index;
 use crate::skim::Skimmer;
 use crate::skim::embedded::Embedded;
-use crate::syntax::{Access, Reader};
-use crate::workspace::text::Excerpt;
+use crate::syntax::{Access, Language, Reader};
+use crate::workspace::text::{Excerpt, Text};
 use crate::workspace::{Location, Workspace};
 
 /// Lines of a file, at most, that is parsed whole where only a part of it is asked for.
@@ -220,6 +223,19 @@ impl Session {
         self.read.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Lines of which something is asked: of what a program wrote to a terminal, those that it showed.
+    fn asked_of(name: &str, excerpt: Excerpt) -> Excerpt {
+        if Language::of(name).is_some() || !is_for_terminal(excerpt.text.as_str()) {
+            return excerpt;
+        }
+        let said = "terminal output, without colours and what was overwritten";
+        let shown = |text: &Text| {
+            let from = text.decoded_from.as_ref().map_or_else(|| said.into(), |from| format!("{from}, and {said}").into());
+            Text::new(terminal::shown(text.as_str())).decoded_from(from)
+        };
+        Excerpt { text: shown(&excerpt.text), whole: excerpt.whole.as_ref().map(shown), ..excerpt }
+    }
+
     /// What is shown of lines of a file that are to answer a question: one flag a line, what is named in the gaps, and what is said of it.
     fn decide_on(
         &self,
@@ -289,7 +305,8 @@ impl Session {
             lines: &lines,
             first: excerpt.first,
             total: excerpt.total,
-            decoded_from: excerpt.text.decoded_from,
+            decoded_from: excerpt.text.decoded_from.as_deref(),
+            instead_of: excerpt.instead_of.as_deref(),
             read_back,
             question,
             numbered,

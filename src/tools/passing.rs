@@ -1,6 +1,7 @@
 //! A result of another tool on its way to an agent that has not asked for less of it: what is left out is left out in whole definitions, and
 //! seldom. The server does not offer it.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use tokio_util::sync::CancellationToken;
@@ -11,6 +12,7 @@ use crate::prune::code::Code;
 use crate::prune::outputs::{always_shown, is_routine};
 use crate::prune::render::{self, Page, ReadBack, Status};
 use crate::prune::select::fill_cheap_gaps;
+use crate::prune::terminal::{self, is_for_terminal};
 use crate::prune::{Decision, FocusQuestion, Material, View, WORTHWHILE};
 use crate::skim::skim_safely;
 
@@ -62,7 +64,9 @@ pub struct Request {
 /// # Errors
 /// A skimmer that fails, and a call that was withdrawn.
 pub fn run(session: &Session, request: &Request, cancel: &CancellationToken) -> Result<Option<Output>> {
-    let lines: Vec<&str> = request.text.split_inclusive('\n').collect();
+    let is_shown = request.form == Form::Output && is_for_terminal(&request.text);
+    let text = if is_shown { Cow::Owned(terminal::shown(&request.text)) } else { Cow::Borrowed(request.text.as_str()) };
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let access = session.syntax.access(cancel);
     let path = if request.form == Form::File { request.name.as_str() } else { "" };
     let code = Code::new(path, &lines, 0, &access);
@@ -97,7 +101,7 @@ pub fn run(session: &Session, request: &Request, cancel: &CancellationToken) -> 
     drop_blank(&mut kept, &lines);
     fill_cheap_gaps(&mut kept, &lines);
     let pointers = code.contents(&kept, true);
-    let whole = request.text.chars().count();
+    let whole = text.chars().count();
     // Where nothing seems to be of use, what was asked is not what is wanted.
     let is_excerpt = kept.contains(&true) && kept.contains(&false);
     if !is_excerpt || code.cost(&kept, &pointers) as f64 > WORTHWHILE * whole as f64 {

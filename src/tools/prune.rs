@@ -36,7 +36,7 @@ pub fn run<R: Read>(session: &Session, request: Request<R>, call: &Call<'_>) -> 
     let too_many = text.len().saturating_sub(LONGEST_SKIMMED);
     let total = Some(dropped + text.len());
     let text = if too_many == 0 { text } else { text.part(too_many..text.len()) };
-    let excerpt = Excerpt { text, first: dropped + too_many, whole: None, total };
+    let excerpt = Session::asked_of(&request.name, Excerpt { text, first: dropped + too_many, whole: None, total, instead_of: None });
     let content = text_hash(excerpt.text.as_str());
     let all = "a saved copy (tee) has all of it";
     let read_back = ReadBack { gap: "sed -n A,Bp on a saved copy (tee) shows them", line: all, only_line: all };

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::arguments::{Lines, lenient_flag, lenient_names, lenient_number, lenient_ranges, lenient_text};
 use super::sections::{Section, Shown, Style, render};
 use super::{Account, Call, Output, Session, question, symbol};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 use crate::prune::FocusQuestion;
 use crate::workspace::text;
 
@@ -106,7 +106,10 @@ fn one(
 ) -> Result<Output> {
     let open = session.workspace.open_file(path)?;
     let name = open.shown.clone();
-    let excerpt = text::read(open, first, last, &call.cancel)?;
+    let mut excerpt = text::read(open, first, last, &call.cancel)?;
+    if question.is_some() {
+        excerpt = Session::asked_of(&name, excerpt);
+    }
     let output = session.show(&name, &excerpt, question, numbered, session.read_back(), &call.cancel)?;
     session.remember(&name, excerpt.total == Some(excerpt.text.len()) && output.text.ends_with(excerpt.text.as_str()));
     Ok(output)
@@ -125,9 +128,14 @@ fn parts(
     for (first, last) in joined(ranges)? {
         let open = session.workspace.open_file(path)?;
         let name = open.shown.clone();
-        let excerpt = text::read(open, Some(first), last, &call.cancel)?;
+        let mut excerpt = text::read(open, Some(first), last, &call.cancel)?;
+        if question.is_some() {
+            excerpt = Session::asked_of(&name, excerpt);
+        }
         let lines: Vec<String> = excerpt.text.lines(0..excerpt.text.len()).into_iter().map(str::to_owned).collect();
-        let decoded = excerpt.text.decoded_from.map_or_else(String::new, |encoding| format!("decoded from {encoding}"));
+        let decoded = excerpt.text.decoded_from.as_ref().map_or_else(String::new, |encoding| format!("decoded from {encoding}"));
+        let instead = excerpt.instead_of.as_ref().map_or_else(String::new, |path| format!("in place of {}, which is not there", quote(path)));
+        let decoded = [instead, decoded].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; ");
         let mut section =
             Section { path: name.clone(), first: excerpt.first, total: excerpt.total, name: decoded, lines, ..Section::default() };
         if let Some(question) = question {

@@ -213,6 +213,7 @@ impl Lookup<'_> {
                 first: range.start,
                 whole: Some(source.text.clone()),
                 total: section.total,
+                instead_of: None,
             };
             let (kept, pointers, said) =
                 self.session.decide_on(&source.shown, &excerpt, question, self.request.numbered, &self.call.cancel)?;

@@ -4,10 +4,12 @@
 //! outside, and is checked after it is open, not before. What the text says is [`text`]'s business; which files exist is [`walk`]'s
 //! and, from one call to the next, [`listing`]'s.
 
+mod alike;
 pub mod listing;
 pub mod text;
 pub mod walk;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -16,6 +18,7 @@ use std::time::SystemTime;
 use cap_fs_ext::OpenOptionsSyncExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
+use percent_encoding::percent_decode_str;
 
 use crate::error::{Error, Result, one_line, quote};
 
@@ -86,6 +89,8 @@ pub struct OpenFile {
     pub shown: String,
     /// Its size in bytes when it was opened.
     pub bytes: u64,
+    /// The path that was asked for, where it is not there and this file looks like it.
+    pub instead_of: Option<String>,
 }
 
 impl Workspace {
@@ -132,7 +137,18 @@ impl Workspace {
         if opened.len() > 1 {
             return Err(in_several(path, opened.iter().map(|open| open.shown.as_str())));
         }
-        opened.pop().ok_or_else(|| refused.or(outside).unwrap_or_else(|| self.not_found(path, true)))
+        match (opened.pop(), refused.or(outside)) {
+            (Some(open), _) => Ok(open),
+            (None, Some(error)) => Err(error),
+            (None, None) => self.open_alike(path).ok_or_else(|| self.not_found(path, true)),
+        }
+    }
+
+    /// Opens the one file that looks like a path that is not there.
+    fn open_alike(&self, path: &str) -> Option<OpenFile> {
+        let files: Vec<Location> = self.alike(path).into_iter().filter(|place| self.is_file(place)).collect();
+        let [only] = files.as_slice() else { return None };
+        Some(OpenFile { instead_of: Some(path.to_owned()), ..self.open_location(only).ok()? })
     }
 
     /// Opens a regular file at a known place.
@@ -153,7 +169,7 @@ impl Workspace {
         if !metadata.is_file() {
             return Err(Error::NotRegular(quote(&shown)));
         }
-        Ok(OpenFile { bytes: metadata.len(), file: file.into_std(), shown })
+        Ok(OpenFile { bytes: metadata.len(), file: file.into_std(), shown, instead_of: None })
     }
 
     /// The size of a regular file and when it was changed; none where there is none.
@@ -255,7 +271,8 @@ impl Workspace {
             return Err(Error::bad_argument(format!("{} cannot be a path; give one relative to the root.", quote(path))));
         }
         self.still_there()?;
-        let wanted = Path::new(path);
+        let decoded = from_url(path);
+        let wanted = Path::new(decoded.as_ref());
         if !wanted.is_absolute() {
             let relative: PathBuf = wanted.components().filter(|component| *component != Component::CurDir).collect();
             return Ok((0..self.roots.len()).map(|root| Location { root, relative: relative.clone() }).collect());
@@ -328,7 +345,13 @@ impl Workspace {
     /// `search`: whether to look for a file of the same name, which takes a walk.
     fn not_found(&self, path: &str, search: bool) -> Error {
         let with_line = with_line(path).filter(|(file, _)| search && self.find(file).is_some());
-        let mut found = if search && with_line.is_none() { self.same_name(path) } else { Vec::new() };
+        let mut found = Vec::new();
+        if search && with_line.is_none() {
+            found = self.alike(path).iter().map(|place| quote(&self.show(place))).collect();
+            if found.is_empty() {
+                found = self.same_name(path);
+            }
+        }
         if self.still_there().is_err() {
             found.clear(); // names of another directory
         }
@@ -341,6 +364,14 @@ impl Workspace {
             (found, None) => format!("; did you mean {}", found.join(" or ")),
         };
         Error::NotFound { path: quote(path), roots: self.describe(), hint }
+    }
+}
+
+/// The path of a `file://` address; any other as it is.
+fn from_url(path: &str) -> Cow<'_, str> {
+    match path.strip_prefix("file://") {
+        Some(rest) => percent_decode_str(rest.strip_prefix("localhost").unwrap_or(rest)).decode_utf8_lossy(),
+        None => path.into(),
     }
 }
 

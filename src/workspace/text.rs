@@ -3,7 +3,10 @@
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 
-use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
+use std::borrow::Cow;
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use encoding_rs_io::DecodeReaderBytesBuilder;
 use tokio_util::sync::CancellationToken;
 
@@ -16,8 +19,11 @@ pub const SAMPLE: usize = 1024;
 pub const LARGEST: u64 = 10_000_000;
 /// In larger files the lines behind a range are not counted, in bytes.
 const COUNTED: u64 = 200_000_000;
-/// A byte in so many may be a control character in text of an unknown 8-bit encoding.
+/// A byte in so many may be a control character in a text, and one in so many zero where it is in an unknown encoding.
 const CONTROL_SHARE: usize = 20;
+const ZERO_SHARE: usize = 200;
+/// Bytes by which it is told what a file is that is not UTF-8, or has zeros in it.
+pub const HEAD: usize = 1 << 16;
 
 /// Decoded text and where its lines begin.
 #[derive(Debug, Clone, Default)]
@@ -26,7 +32,7 @@ pub struct Text {
     /// Byte offset of each line, then the length.
     starts: Vec<usize>,
     /// Named when the bytes were not UTF-8, so that the text is not byte-identical.
-    pub decoded_from: Option<&'static str>,
+    pub decoded_from: Option<Cow<'static, str>>,
 }
 
 impl Text {
@@ -38,6 +44,12 @@ impl Text {
             starts.push(content.len());
         }
         Self { content, starts, decoded_from: None }
+    }
+
+    /// The same, as decoded from something.
+    #[must_use]
+    pub fn decoded_from(self, what: Cow<'static, str>) -> Self {
+        Self { decoded_from: Some(what), ..self }
     }
 
     /// Number of lines; a last line without terminator counts.
@@ -58,7 +70,7 @@ impl Text {
     /// The lines in a 0-based range as a text of their own.
     pub fn part(&self, range: Range<usize>) -> Self {
         let bytes = self.starts[range.start]..self.starts[range.end];
-        Self { decoded_from: self.decoded_from, ..Self::new(self.content[bytes].to_owned()) }
+        Self { decoded_from: self.decoded_from.clone(), ..Self::new(self.content[bytes].to_owned()) }
     }
 
     /// All of it.
@@ -78,6 +90,8 @@ pub struct Excerpt {
     pub whole: Option<Text>,
     /// Lines in the whole file; unknown when it is too large to count them.
     pub total: Option<usize>,
+    /// The path that was asked for, where this is a file that looks like it.
+    pub instead_of: Option<String>,
 }
 
 /// Reads the lines `start..=end` (1-based; both optional) of an open file.
@@ -114,10 +128,10 @@ pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>, cancel
         return Err(Error::BeyondEnd { path: quote(&open.shown), start: from, total });
     }
     if from == 1 && end.is_none_or(|end| end >= total) {
-        return Ok(Excerpt { text: whole, first: 0, whole: None, total: Some(total) });
+        return Ok(Excerpt { text: whole, first: 0, whole: None, total: Some(total), instead_of: open.instead_of });
     }
     let text = whole.part(from - 1..end.unwrap_or(total).min(total));
-    Ok(Excerpt { text, first: from - 1, whole: Some(whole), total: Some(total) })
+    Ok(Excerpt { text, first: from - 1, whole: Some(whole), total: Some(total), instead_of: open.instead_of })
 }
 
 fn needs_range(open: &OpenFile) -> Error {
@@ -130,7 +144,7 @@ fn read_range(mut open: OpenFile, from: usize, end: usize, cancel: &Cancellation
     let binary = || Error::Binary { path: quote(&open.shown), bytes: open.bytes };
     let mut mark = [0; 4];
     open.file.read_exact(&mut mark).and_then(|()| open.file.seek(SeekFrom::Start(0))).map_err(unreadable)?;
-    let (marked, uncounted) = (utf16_mark(&mark), open.bytes > COUNTED);
+    let (marked, uncounted, instead_of) = (utf16_mark(&mark), open.bytes > COUNTED, open.instead_of.take());
     let utf8 = DecodeReaderBytesBuilder::new().bom_sniffing(true).utf8_passthru(true).build(open.file);
     let mut reader = BufReader::with_capacity(1 << 16, utf8);
     let (mut kept, mut number, mut ended, mut total) = (Vec::new(), 0usize, true, None);
@@ -169,8 +183,8 @@ fn read_range(mut open: OpenFile, from: usize, end: usize, cancel: &Cancellation
         return Err(Error::BeyondEnd { path: quote(&open.shown), start: from, total: number });
     }
     let decoded = decode(kept).map_err(|_| binary())?;
-    let text = Text { decoded_from: marked.map(encoding_rs::Encoding::name).or(decoded.decoded_from), ..decoded };
-    Ok(Excerpt { text, first: from - 1, whole: None, total })
+    let text = Text { decoded_from: marked.map(|encoding| encoding.name().into()).or(decoded.decoded_from.clone()), ..decoded };
+    Ok(Excerpt { text, first: from - 1, whole: None, total, instead_of })
 }
 
 /// The encoding that a byte order mark names.
@@ -183,32 +197,77 @@ fn utf16_mark(bytes: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     }
 }
 
-/// Bytes as text, and what they were taken for where they are not UTF-8: UTF-8 with faults where more of it is right than wrong, else Latin-1
-/// (as Windows-1252, its superset).
-pub fn decode_lenient(bytes: &[u8]) -> (String, Option<&'static str>) {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        return (text.to_owned(), None);
+/// What a file is to be decoded from that begins so and has so many bytes, if that is neither UTF-8 nor told by a mark.
+pub fn encoding_of(head: &[u8], bytes: u64) -> Option<&'static Encoding> {
+    if utf16_mark(head).is_some() {
+        return None;
     }
-    let (mut right, mut wrong) = (0, 0);
-    for chunk in bytes.utf8_chunks() {
-        right += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
-        wrong += usize::from(!chunk.invalid().is_empty());
+    unmarked_utf16(head, bytes).or_else(|| match Guess::of(head).filter(|_| is_text(head)) {
+        Some(Guess::Other(encoding)) => Some(encoding),
+        _ => None,
+    })
+}
+
+/// What bytes that are not UTF-8 are decoded from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guess {
+    /// UTF-8 with faults: more of it is right than wrong.
+    Faulty,
+    /// Another encoding.
+    Other(&'static Encoding),
+}
+
+impl Guess {
+    /// From the first bytes of a text; none where they are UTF-8, or the beginning of it.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let head = &bytes[..bytes.len().min(HEAD)];
+        let (mut right, mut wrong) = (0, 0);
+        let mut chunks = head.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            right += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+            let is_cut = chunks.peek().is_none() && bytes.len() > HEAD;
+            wrong += usize::from(!chunk.invalid().is_empty() && !is_cut);
+        }
+        if wrong == 0 {
+            return None;
+        }
+        if right > wrong {
+            return Some(Self::Faulty);
+        }
+        let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+        detector.feed(head, true);
+        Some(Self::Other(detector.guess(None, Utf8Detection::Deny)))
     }
-    if right > wrong {
-        return (String::from_utf8_lossy(bytes).into_owned(), Some("UTF-8 with invalid bytes, shown as \u{fffd}"));
+
+    /// The bytes as text, and the name of what they were taken for.
+    pub fn decode(self, bytes: &[u8]) -> (String, Cow<'static, str>) {
+        match self {
+            Self::Faulty => (String::from_utf8_lossy(bytes).into_owned(), "UTF-8 with invalid bytes, shown as \u{fffd}".into()),
+            Self::Other(encoding) => {
+                let name = if encoding == WINDOWS_1252 { "Latin-1".into() } else { format!("{}, which is a guess", encoding.name()).into() };
+                (encoding.decode_without_bom_handling(bytes).0.into_owned(), name)
+            }
+        }
     }
-    (WINDOWS_1252.decode_without_bom_handling(bytes).0.into_owned(), Some("Latin-1"))
+}
+
+/// A line as text: in UTF-8, or as what it is taken for by itself.
+pub fn decode_line(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => Guess::of(bytes).filter(|guess| *guess == Guess::Faulty).unwrap_or(Guess::Other(WINDOWS_1252)).decode(bytes).0,
+    }
 }
 
 /// Anything as text: what does not decode is replaced.
 pub fn decode_anything(bytes: Vec<u8>) -> Text {
     decode(bytes).unwrap_or_else(|bytes| {
         let replaced = Text::new(String::from_utf8_lossy(&bytes).into_owned());
-        Text { decoded_from: Some("UTF-8 with bytes that are no text"), ..replaced }
+        Text { decoded_from: Some("UTF-8 with bytes that are no text".into()), ..replaced }
     })
 }
 
-/// Text in UTF-8, in UTF-16 with or without a mark, or in what [`decode_lenient`] takes it for.
+/// Text in UTF-8, in UTF-16 with or without a mark, or in what [`Guess`] takes it for.
 ///
 /// # Errors
 /// What is not text, as it came.
@@ -221,27 +280,39 @@ pub fn decode(bytes: Vec<u8>) -> std::result::Result<Text, Vec<u8>> {
             (true, Some(_)) => "UTF-16 with invalid characters, shown as \u{fffd}",
             (true, None) => return Err(bytes),
         };
-        return Ok(Text { decoded_from: Some(name), ..Text::new(content.into_owned()) });
+        return Ok(Text { decoded_from: Some(name.into()), ..Text::new(content.into_owned()) });
     }
-    if memchr::memchr(0, &bytes).is_some() {
+    if !is_text(&bytes) {
         return Err(bytes);
     }
     match String::from_utf8(bytes) {
         Ok(content) => Ok(Text::new(content)),
         Err(error) => {
             let bytes = error.into_bytes();
-            let control = bytes.iter().filter(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace() && **byte != 0x1b).count();
-            if control * CONTROL_SHARE > bytes.len() {
-                return Err(bytes);
-            }
-            let (content, decoded_from) = decode_lenient(&bytes);
-            Ok(Text { decoded_from, ..Text::new(content) })
+            let guess = Guess::of(&bytes).unwrap_or(Guess::Other(WINDOWS_1252)); // whose fault comes late
+            let (content, from) = guess.decode(&bytes);
+            Ok(Text { decoded_from: Some(from), ..Text::new(content) })
         }
     }
 }
 
+/// Whether bytes are a text, though they may have some zeros or other control characters in it.
+pub fn is_text(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(HEAD)];
+    let zeros = memchr::memchr_iter(0, head).count();
+    let is_utf8 = match std::str::from_utf8(head) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none() && bytes.len() > HEAD, // cut within a character
+    };
+    if zeros == 0 && is_utf8 {
+        return true;
+    }
+    let control = head.iter().filter(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace() && **byte != 0x1b).count();
+    control * CONTROL_SHARE <= head.len() && (is_utf8 || zeros * ZERO_SHARE <= head.len())
+}
+
 /// Mostly-ASCII UTF-16 without a byte order mark: every other byte is zero. `head` is the beginning of a file of so many bytes.
-pub fn unmarked_utf16(head: &[u8], bytes: u64) -> Option<&'static encoding_rs::Encoding> {
+fn unmarked_utf16(head: &[u8], bytes: u64) -> Option<&'static encoding_rs::Encoding> {
     let sample = &head[..head.len().min(SAMPLE) & !1];
     if sample.len() < 4 || bytes % 2 == 1 {
         return None;
@@ -264,19 +335,45 @@ mod tests {
     fn utf16_and_latin1_are_decoded_and_named() {
         let utf16: Vec<u8> = "é\nb".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let marked = decode([vec![0xff, 0xfe], utf16].concat()).expect("text");
-        assert_eq!((marked.as_str(), marked.decoded_from), ("é\nb", Some("UTF-16LE")));
+        assert_eq!((marked.as_str(), marked.decoded_from.as_deref()), ("é\nb", Some("UTF-16LE")));
         let unmarked: Vec<u8> = "fn main() {}\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
-        assert_eq!(decode(unmarked).expect("text").decoded_from, Some("UTF-16BE"));
+        assert_eq!(decode(unmarked).expect("text").decoded_from.as_deref(), Some("UTF-16BE"));
         let latin = decode(b"caf\xe9\r\n".to_vec()).expect("text");
-        assert_eq!((latin.as_str(), latin.decoded_from), ("café\r\n", Some("Latin-1")));
+        assert_eq!((latin.as_str(), latin.decoded_from.as_deref()), ("café\r\n", Some("Latin-1")));
         let broken = decode("✓ one\n✓ two\n".bytes().chain([0xff, b'\n']).collect()).expect("text");
         assert_eq!(broken.as_str(), "✓ one\n✓ two\n\u{fffd}\n");
         let half: Vec<u8> = [0xfeff, 0x61, 0xd800, 0x62].into_iter().flat_map(u16::to_be_bytes).chain([0]).collect();
         let half = decode(half).expect("text");
-        assert_eq!((half.as_str(), half.decoded_from.map(|name| &name[..11])), ("a\u{fffd}b\u{fffd}", Some("UTF-16 with")));
+        assert_eq!((half.as_str(), half.decoded_from.as_deref().map(|name| &name[..11])), ("a\u{fffd}b\u{fffd}", Some("UTF-16 with")));
         assert!(decode([0xfeff, 0x61, 0x0a].into_iter().flat_map(u32::to_le_bytes).collect()).is_err(), "UTF-32");
         assert!(decode(b"\x7fELF\0\0\0\x01".to_vec()).is_err());
         assert!(decode(vec![0x80, 1, 2, 3, 4, 5, 6, 7]).is_err());
+    }
+
+    #[test]
+    fn other_encodings_are_guessed() {
+        for (name, text) in [
+            ("GBK", "你好世界，这是一个测试文件。读取配置失败\n"),
+            ("Big5", "這是一個測試檔案，讀取設定失敗，請再試一次\n"),
+            ("Shift_JIS", "設定ファイルの読み込みに失敗しました。もう一度お試しください\n"),
+            ("EUC-JP", "設定ファイルの読み込みに失敗しました。もう一度お試しください\n"),
+            ("EUC-KR", "설정 파일을 읽지 못했습니다. 다시 시도하십시오\n"),
+            ("windows-1251", "Не удалось прочитать файл настроек, попробуйте ещё раз\n"),
+            ("KOI8-U", "Не удалось прочитать файл настроек, попробуйте ещё раз\n"),
+        ] {
+            let encoding = Encoding::for_label(name.as_bytes()).expect("an encoding");
+            let decoded = decode(encoding.encode(text).0.into_owned()).expect("text");
+            assert_eq!((decoded.as_str(), decoded.decoded_from.as_deref()), (text, Some(format!("{name}, which is a guess").as_str())));
+        }
+    }
+
+    #[test]
+    fn a_text_may_have_zeros() {
+        let text = "fn main() {\n    let a = 1;\n}\n".repeat(4) + "// \0 \0\n";
+        assert_eq!(decode(text.clone().into_bytes()).expect("text").as_str(), text);
+        let archive: Vec<u8> = (0..4000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        assert!(decode(archive).is_err(), "as random as what is packed");
+        assert!(decode([b"name\0\0\0\0\0\0\0\0\0\0".as_slice(), b"text"].concat()).is_err());
     }
 
     proptest! {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ignore::overrides::OverrideBuilder;
+use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +30,9 @@ const RULES: [&str; 2] = [".gitignore", ".ignore"];
 /// Entries looked at, at most, to suggest another file for one that does not exist.
 const SUGGESTION_ENTRIES: usize = 20_000;
 
+/// Directories in which version control keeps what it has.
+const OF_VERSION_CONTROL: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".bzr"];
+
 impl Workspace {
     /// Calls `visit` on every file beneath `start` in parallel and in no order, until the call is cancelled. Returns how many directories could
     /// not be listed.
@@ -44,6 +47,29 @@ impl Workspace {
         self.walk_noting(start, globs, cancel, None, |location, _| visit(location))
     }
 
+    /// The same with hidden files and as many hidden directories as `most`, without those of version control. It says which files are hidden and
+    /// not named by a glob with a dot.
+    ///
+    /// # Errors
+    /// As those of [`Self::walk`].
+    pub fn walk_hidden(
+        &self,
+        start: &Location,
+        globs: &[String],
+        most: usize,
+        cancel: &CancellationToken,
+        visit: impl Fn(Location, bool) + Sync,
+    ) -> Result<usize> {
+        let around = self.absolute(start);
+        let mut named = OverrideBuilder::new(&self.roots[start.root].path);
+        for glob in globs.iter().filter(|glob| !glob.starts_with('!') && has_hidden_part(Path::new(glob))) {
+            let _ = named.add(glob); // a bad one is refused below
+        }
+        let named = named.build().unwrap_or_else(|_| Override::empty());
+        let is_hidden = |path: &Path| path.strip_prefix(&around).is_ok_and(has_hidden_part) && !named.matched(path, false).is_whitelist();
+        self.walk_with(start, globs, cancel, (None, most), |location, entry| visit(location, is_hidden(entry.path())))
+    }
+
     /// The same, which notes the directories and ignore files that decide what is visited.
     pub(super) fn walk_noting(
         &self,
@@ -53,11 +79,24 @@ impl Workspace {
         notes: Option<&Arc<Notes>>,
         visit: impl Fn(Location, &DirEntry) + Sync,
     ) -> Result<usize> {
+        self.walk_with(start, globs, cancel, (notes, 0), visit)
+    }
+
+    /// Notes what decides what is visited, if it is to, and looks into so many hidden directories.
+    fn walk_with(
+        &self,
+        start: &Location,
+        globs: &[String],
+        cancel: &CancellationToken,
+        (notes, most_hidden): (Option<&Arc<Notes>>, usize),
+        visit: impl Fn(Location, &DirEntry) + Sync,
+    ) -> Result<usize> {
         let (root, from) = (&self.roots[start.root].path, self.absolute(start));
         if let Some(notes) = notes {
             note_above(root, &from, notes);
         }
         let mut walker = plain_walker(root, &from)?;
+        walker.hidden(most_hidden == 0);
         let unlisted = Arc::new(AtomicUsize::new(0));
         let mut overrides = OverrideBuilder::new(root);
         let bad = |glob: &str, reason: &str| Error::bad_argument(format!("The glob {} is not valid: {}.", quote(glob), shorten(reason)));
@@ -79,7 +118,15 @@ impl Workspace {
         let overrides = overrides.build().map_err(|error| bad(&globs.join(", "), &error.to_string()))?;
         let (refused, around, notes) = (Arc::clone(&unlisted), root.clone(), notes.cloned());
         let excluded = Excludes::default();
+        let hidden = AtomicUsize::new(0);
         let is_wanted = move |entry: &DirEntry| {
+            let name = entry.file_name().to_string_lossy();
+            if entry.depth() > 0 && name.starts_with('.') && is_directory(entry) {
+                let is_one_more = hidden.fetch_add(1, Ordering::Relaxed) < most_hidden;
+                if !is_one_more || OF_VERSION_CONTROL.contains(&name.as_ref()) {
+                    return false;
+                }
+            }
             if overrides.matched(entry.path(), is_directory(entry)).is_ignore() || excluded.has(entry) {
                 return false;
             }
@@ -166,6 +213,11 @@ impl Excludes {
         self.0.write().unwrap_or_else(PoisonError::into_inner).extend(rules.build());
         true
     }
+}
+
+/// Whether a path has a part that begins with a dot.
+fn has_hidden_part(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.') && part.as_os_str().len() > 1)
 }
 
 fn is_directory(entry: &DirEntry) -> bool {

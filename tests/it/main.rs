@@ -14,6 +14,7 @@ mod listing;
 mod protocol;
 mod repo_map;
 mod safety;
+mod reports;
 mod search;
 mod serving;
 mod setup;

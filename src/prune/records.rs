@@ -87,7 +87,9 @@ fn forms(lines: &[&str]) -> Vec<Option<Form>> {
 /// A form that is made to be seen.
 fn marked(text: &str, goes_on: bool) -> Option<Form> {
     if let Some((program, _)) = text.split_once(": Entering directory ") {
-        return Some(Form::Directory(program.bytes().filter(u8::is_ascii_digit).fold(0, |depth, digit| (10 * depth + usize::from(digit - b'0')) % DEEPEST)));
+        return Some(Form::Directory(
+            program.bytes().filter(u8::is_ascii_digit).fold(0, |depth, digit| (10 * depth + usize::from(digit - b'0')) % DEEPEST),
+        ));
     }
     let said = text.trim_matches(|c: char| MARKS.contains(&c) || c == ' ');
     if !said.contains(|c: char| c.is_alphanumeric()) {
@@ -228,7 +230,12 @@ mod tests {
             let text: String = (1..5).map(|i| record(&form.replace('N', &i.to_string()))).collect();
             assert_eq!(heads(&text).len(), 4, "{form}: {:?}", heads(&text));
         }
-        for none in ["A text of words.\nAnd more.\n\nAnother one.\nAnd more.\n\nThe last one.\nAnd more.\n", "a\nb\nc\n", "x: 1\ny: 2\nz: 3\n", "-----\na b\n-----\n"] {
+        for none in [
+            "A text of words.\nAnd more.\n\nAnother one.\nAnd more.\n\nThe last one.\nAnd more.\n",
+            "a\nb\nc\n",
+            "x: 1\ny: 2\nz: 3\n",
+            "-----\na b\n-----\n",
+        ] {
             assert!(heads(none).is_empty(), "{:?}", heads(none));
         }
     }

@@ -125,7 +125,11 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         let mut remarks: String = collected.remarks.iter().map(|remark| format!(" {remark}")).collect();
         if let [first, ..] = collected.passed_over.as_slice() {
             let all = counted(collected.passed_over.len(), "binary file");
-            remarks.push_str(&format!(" Passed over: {all}, {}{}.", quote(first), if collected.passed_over.len() > 1 { " the first" } else { "" }));
+            remarks.push_str(&format!(
+                " Passed over: {all}, {}{}.",
+                quote(first),
+                if collected.passed_over.len() > 1 { " the first" } else { "" }
+            ));
         }
         let searched = counted(collected.searched, "file");
         let text = format!("No match for {pattern} in {place} ({searched} searched{unshown}; {hint}).{remarks}\n");
@@ -218,7 +222,9 @@ impl<'a> Search<'a> {
                 let room = if is_hidden { 0 } else { room };
                 let found = session.workspace.open_location(&location).map(|open| self.one_file(open, room));
                 match found {
-                    Ok(Ok(found)) if is_hidden => drop(hidden.fetch_add(usize::from(found.matches > 0 && !found.binary), Ordering::Relaxed)),
+                    Ok(Ok(found)) if is_hidden => {
+                        drop(hidden.fetch_add(usize::from(found.matches > 0 && !found.binary), Ordering::Relaxed))
+                    }
                     Ok(Ok(found)) if !found.binary => collect(&location, found),
                     Ok(Ok(found)) => {
                         binary.fetch_add(usize::from(found.matches > 0), Ordering::Relaxed);

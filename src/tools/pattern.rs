@@ -48,10 +48,19 @@ impl Pattern {
                 return Err(bad_pattern(pattern, &error));
             }
             let whole = if request.more.word { format!(r"(?<!\w)(?:{pattern})(?!\w)") } else { pattern.clone() };
-            let regex = RegexBuilder::new(&whole).case_insensitive(ignore_case).multi_line(true).backtrack_limit(MOST_STEPS).delegate_size_limit(REGEX_BYTES).build();
+            let regex = RegexBuilder::new(&whole)
+                .case_insensitive(ignore_case)
+                .multi_line(true)
+                .backtrack_limit(MOST_STEPS)
+                .delegate_size_limit(REGEX_BYTES)
+                .build();
             let regex = regex.map_err(|error| {
                 let reason = error.to_string();
-                Error::bad_argument(format!("The pattern {} is not a regular expression: {}.", quote(pattern), reason.trim_end_matches('.')))
+                Error::bad_argument(format!(
+                    "The pattern {} is not a regular expression: {}.",
+                    quote(pattern),
+                    reason.trim_end_matches('.')
+                ))
             })?;
             return Ok(Self::Backtracking(Backtracking { regex, ran_away: AtomicBool::new(false) }));
         }

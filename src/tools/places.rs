@@ -76,18 +76,25 @@ impl Places {
 
     /// Where none of the files beneath the searched paths matches, the globs may be relative to these, or written with backslashes.
     fn settle(&mut self, workspace: &Workspace, cancel: &CancellationToken) -> Result<()> {
-        if self.globs.is_empty() || self.globs.iter().all(|glob| glob.starts_with('!')) || self.any(workspace, &self.globs, cancel)? {
+        let directories: Vec<String> = self
+            .starts
+            .iter()
+            .filter(|start| workspace.is_directory_at(start))
+            .map(Location::path)
+            .filter(|path| !path.is_empty())
+            .collect();
+        let can_differ = !directories.is_empty() || self.globs.iter().any(|glob| glob.contains('\\'));
+        if !can_differ || self.globs.iter().all(|glob| glob.starts_with('!')) || self.any(workspace, &self.globs, cancel)? {
             return Ok(());
         }
-        let directories: Vec<String> =
-            self.starts.iter().filter(|start| workspace.is_directory_at(start)).map(Location::path).filter(|path| !path.is_empty()).collect();
         let below = |glob: &String| {
             let (not, bare) = parted(glob);
             directories.iter().map(|directory| format!("{not}/{directory}/{}", bare.trim_start_matches('/'))).collect::<Vec<_>>()
         };
         let slashed: Vec<String> = self.globs.iter().map(|glob| glob.replace('\\', "/")).collect();
         let relative: Vec<String> = self.globs.iter().flat_map(below).collect();
-        for (globs, remark) in [(relative, "The glob is matched below the searched path."), (slashed, "The glob is matched with slashes.")] {
+        for (globs, remark) in [(relative, "The glob is matched below the searched path."), (slashed, "The glob is matched with slashes.")]
+        {
             if !globs.is_empty() && globs != self.globs && self.any(workspace, &globs, cancel)? {
                 self.globs = globs;
                 self.remarks.push(remark.to_owned());
@@ -100,7 +107,7 @@ impl Places {
     /// Whether any file beneath the starts matches.
     fn any(&self, workspace: &Workspace, globs: &[String], cancel: &CancellationToken) -> Result<bool> {
         let (found, enough) = (AtomicUsize::new(0), cancel.child_token());
-        for start in self.starts.iter().filter(|start| workspace.is_directory_at(start)) {
+        for start in self.starts.iter().filter(|start| start.path().is_empty() || workspace.is_directory_at(start)) {
             workspace.walk_hidden(start, globs, usize::MAX, &enough, |_, is_hidden| {
                 if !is_hidden {
                     found.fetch_add(1, Ordering::Relaxed);
@@ -123,7 +130,8 @@ fn meant(workspace: &Workspace, glob: &str) -> String {
     let bare = bare.trim_start_matches("./");
     let directory = bare.trim_end_matches('/');
     let is_directory = || workspace.locate(Some(directory)).is_ok_and(|places| places.iter().any(|place| workspace.is_directory_at(place)));
-    if !directory.is_empty() && !directory.contains(OF_GLOBS) && (directory.contains('/') || directory.len() < bare.len()) && is_directory() {
+    if !directory.is_empty() && !directory.contains(OF_GLOBS) && (directory.contains('/') || directory.len() < bare.len()) && is_directory()
+    {
         return format!("{not}{directory}/**");
     }
     format!("{not}{bare}")

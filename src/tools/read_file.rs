@@ -134,7 +134,8 @@ fn parts(
         }
         let lines: Vec<String> = excerpt.text.lines(0..excerpt.text.len()).into_iter().map(str::to_owned).collect();
         let decoded = excerpt.text.decoded_from.as_ref().map_or_else(String::new, |encoding| format!("decoded from {encoding}"));
-        let instead = excerpt.instead_of.as_ref().map_or_else(String::new, |path| format!("in place of {}, which is not there", quote(path)));
+        let instead =
+            excerpt.instead_of.as_ref().map_or_else(String::new, |path| format!("in place of {}, which is not there", quote(path)));
         let decoded = [instead, decoded].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; ");
         let mut section =
             Section { path: name.clone(), first: excerpt.first, total: excerpt.total, name: decoded, lines, ..Section::default() };

@@ -39,7 +39,8 @@ impl Workspace {
                     break;
                 };
                 let (name, is_last) = (name.to_string_lossy(), parts.peek().is_none());
-                places = places.iter().flat_map(|place| self.entries_alike(candidate.root, place, &name, is_last)).take(MOST_FOUND).collect();
+                places =
+                    places.iter().flat_map(|place| self.entries_alike(candidate.root, place, &name, is_last)).take(MOST_FOUND).collect();
             }
             found.extend(places.into_iter().map(|relative| Location { root: candidate.root, relative }));
         }
@@ -55,7 +56,8 @@ impl Workspace {
         }
         let inside = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         let Ok(entries) = self.roots[root].through_links(inside, |dir, path| dir.read_dir(path)) else { return Vec::new() };
-        let names: Vec<String> = entries.take(MOST_ENTRIES).flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let names: Vec<String> =
+            entries.take(MOST_ENTRIES).flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         let looks = |is_alike: &dyn Fn(&str) -> bool| {
             let mut found: Vec<PathBuf> = names.iter().filter(|entry| is_alike(entry)).map(|entry| directory.join(entry)).collect();
             found.sort_unstable();

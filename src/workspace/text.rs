@@ -244,7 +244,8 @@ impl Guess {
         match self {
             Self::Faulty => (String::from_utf8_lossy(bytes).into_owned(), "UTF-8 with invalid bytes, shown as \u{fffd}".into()),
             Self::Other(encoding) => {
-                let name = if encoding == WINDOWS_1252 { "Latin-1".into() } else { format!("{}, which is a guess", encoding.name()).into() };
+                let name =
+                    if encoding == WINDOWS_1252 { "Latin-1".into() } else { format!("{}, which is a guess", encoding.name()).into() };
                 (encoding.decode_without_bom_handling(bytes).0.into_owned(), name)
             }
         }

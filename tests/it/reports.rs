@@ -57,13 +57,18 @@ fn a_kept_line_brings_the_heading_of_its_own_record() {
     ] {
         let text = records(heading);
         let lines: Vec<&str> = text.lines().collect();
-        let printed = codeskim_with_input(Path::new("."), &["prune", "--focus", "Which service has TLS turned on? (tls = on)"], text.as_bytes());
+        let printed =
+            codeskim_with_input(Path::new("."), &["prune", "--focus", "Which service has TLS turned on? (tls = on)"], text.as_bytes());
         let seen = shown(&printed.stdout);
         assert!(seen.iter().any(|(_, line)| *line == "tls = on"), "{heading}: {}", printed.stdout);
         for (number, line) in &seen {
             assert_eq!(lines[number - 1], *line, "{heading}: {}", printed.stdout);
             let own = (number - 1) / 12 * 12 + 1; // each record has twelve lines
-            assert!(line.is_empty() || seen.iter().any(|(other, _)| *other == own), "{heading}: line {number} without its heading\n{}", printed.stdout);
+            assert!(
+                line.is_empty() || seen.iter().any(|(other, _)| *other == own),
+                "{heading}: line {number} without its heading\n{}",
+                printed.stdout
+            );
         }
     }
 }
@@ -75,8 +80,11 @@ fn a_kept_line_brings_what_names_its_object() {
         let others = (0..8).map(|k| field(&format!("worker_{k}"), &(3 * k + i).to_string())).collect::<String>();
         format!("{open}\n{}{others}{}{close}\n", field("name", &format!("service{i}")), field("tls", tls))
     };
-    let json = (1..13).map(|i| object(i, "  {", &|key, value| format!("    \"{key}\": \"{value}\",\n"), "    \"end\": true\n  },")).collect::<String>();
-    let xml = (1..13).map(|i| object(i, "  <server>", &|key, value| format!("    <{key}>{value}</{key}>\n"), "  </server>")).collect::<String>();
+    let json = (1..13)
+        .map(|i| object(i, "  {", &|key, value| format!("    \"{key}\": \"{value}\",\n"), "    \"end\": true\n  },"))
+        .collect::<String>();
+    let xml =
+        (1..13).map(|i| object(i, "  <server>", &|key, value| format!("    <{key}>{value}</{key}>\n"), "  </server>")).collect::<String>();
     let yaml = (1..13).map(|i| object(i, "---\nkind: Service", &|key, value| format!("{key}: {value}\n"), "end: true")).collect::<String>();
     let directory = tempfile::tempdir().expect("a directory");
     for (name, text) in [("a.json", format!("[\n{json}  {{}}\n]\n")), ("a.xml", format!("<all>\n{xml}</all>\n")), ("a.yaml", yaml)] {
@@ -100,7 +108,9 @@ fn words_that_identify_are_found() {
     let directory = tempfile::tempdir().expect("a directory");
     let stock = (0..120).map(|i| format!("SKU-{i:04},{},{}\n", 3 * i, i % 5)).collect::<String>();
     file(directory.path(), "stock.csv", format!("sku,warehouse_qty,reserved_qty\n{stock}"));
-    let log = (0..200).map(|i| format!("12:00:{:02} request {} served by tier{} in {} ms\n", i % 60, 48_000 + i, i % 90, 7 * i % 40)).collect::<String>();
+    let log = (0..200)
+        .map(|i| format!("12:00:{:02} request {} served by tier{} in {} ms\n", i % 60, 48_000 + i, i % 90, 7 * i % 40))
+        .collect::<String>();
     file(directory.path(), "requests.log", log);
     let table = (0..100).map(|i| format!("node-{i:<4} Ready    worker   {}d   10.0.0.{i}\n", i % 9)).collect::<String>();
     file(directory.path(), "nodes.txt", format!("NAME      STATUS   ROLES    AGE  IP\n{table}"));
@@ -147,7 +157,11 @@ fn a_text_with_zeros_in_it_is_a_text() {
     let refused = codeskim(directory.path(), &["read", "packed.bin"]);
     assert!(refused.stderr.contains("is a binary file"), "{refused:?}");
     let none = codeskim(directory.path(), &["grep", "nothing like this"]);
-    assert!(none.stdout.contains("Passed over: 1 binary file, \"packed.bin\".") || none.stderr.contains("Passed over: 1 binary file, \"packed.bin\"."), "{none:?}");
+    assert!(
+        none.stdout.contains("Passed over: 1 binary file, \"packed.bin\".")
+            || none.stderr.contains("Passed over: 1 binary file, \"packed.bin\"."),
+        "{none:?}"
+    );
 }
 
 #[test]
@@ -240,7 +254,8 @@ async fn words_for_nothing_are_no_arguments() {
     let [era, _] = eras();
     let client = Client::start(directory.path(), era).await;
     for nothing in ["null", "None", "undefined", "NULL", "nil", " none "] {
-        let read = json!({ "path": "a.txt", "context_focus_question": nothing, "lines": nothing, "symbol": nothing, "line_numbers": nothing });
+        let read =
+            json!({ "path": "a.txt", "context_focus_question": nothing, "lines": nothing, "symbol": nothing, "line_numbers": nothing });
         assert_eq!(client.text("read_file", read).await, "one\ntwo\n", "{nothing}");
         let search = json!({ "pattern": "two", "path": nothing, "glob": nothing, "context": nothing, "context_focus_question": nothing, "literal": nothing });
         assert_eq!(client.text("grep", search).await, "a.txt\n2:two\n", "{nothing}");
@@ -262,11 +277,24 @@ fn what_was_not_searched_is_told() {
     assert!(grep(&[]).contains("2 hidden files match: path or glob has to name them"), "{}", grep(&[]));
     let none = codeskim(at, &["grep", "deploy", "--glob", "*.yml"]);
     assert!((none.stdout + &none.stderr).contains("1 hidden file matches"));
-    for (glob, name) in [(".github/**", ".github/workflows/ci.yml"), ("**/.env*", ".env.example"), ("./src/**", "src/deep/a.rs"), ("src/", "src/b.py"), ("./src/*.py", "src/b.py"), ("src\\deep\\*.rs", "src/deep/a.rs")] {
+    for (glob, name) in [
+        (".github/**", ".github/workflows/ci.yml"),
+        ("**/.env*", ".env.example"),
+        ("./src/**", "src/deep/a.rs"),
+        ("src/", "src/b.py"),
+        ("./src/*.py", "src/b.py"),
+        ("src\\deep\\*.rs", "src/deep/a.rs"),
+    ] {
         assert!(grep(&["--glob", glob]).contains(name), "{glob}: {}", grep(&["--glob", glob]));
         assert!(!grep(&["--glob", glob]).contains(".git/config"));
     }
-    for (path, name) in [("./src/**", "src/deep/a.rs"), ("src/", "src/b.py"), ("src/**/*.rs", "src/deep/a.rs"), ("*/b.py", "src/b.py"), (".github/*/*.yml", ".github/workflows/ci.yml")] {
+    for (path, name) in [
+        ("./src/**", "src/deep/a.rs"),
+        ("src/", "src/b.py"),
+        ("src/**/*.rs", "src/deep/a.rs"),
+        ("*/b.py", "src/b.py"),
+        (".github/*/*.yml", ".github/workflows/ci.yml"),
+    ] {
         assert!(grep(&[path]).contains(name), "{path}: {}", grep(&[path]));
     }
 }

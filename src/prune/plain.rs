@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::indent;
 use super::structure::Header;
+use crate::workspace::notebook::{HEADING, path_of_cells};
 
 /// What version control prints is known by one of its first lines, so many.
 const FIRST: usize = 100;
@@ -23,6 +24,8 @@ pub enum Form {
     Sections,
     /// Commits, files and hunks, as `git log -p` and `diff` print them.
     Changes,
+    /// Cells of a notebook, each below a heading.
+    Cells,
     /// Lines belong to the nearest line before them that is indented less.
     Indentation,
 }
@@ -31,7 +34,9 @@ impl Form {
     /// By the path, and where that does not tell by what is in the lines.
     pub fn of(path: &str, lines: &[&str]) -> Self {
         let first = || lines.iter().take(FIRST);
-        if [".toml", ".ini", ".cfg", ".conf"].iter().any(|end| path.ends_with(end))
+        if path_of_cells(path).is_some() {
+            Self::Cells
+        } else if [".toml", ".ini", ".cfg", ".conf"].iter().any(|end| path.ends_with(end))
             || path.ends_with(".lock") && first().any(|line| line.starts_with("[["))
         {
             Self::Sections
@@ -47,7 +52,8 @@ impl Form {
         let mut open: Vec<(usize, usize)> = Vec::new(); // (line, level)
         let level = |line: usize| match self {
             Self::Sections if lines[line].starts_with('[') => 0,
-            Self::Sections => indent(lines[line]) + 1,
+            Self::Cells if lines[line].starts_with(HEADING) => 0,
+            Self::Sections | Self::Cells => indent(lines[line]) + 1,
             Self::Changes => change(lines, line).unwrap_or(usize::MAX),
             Self::Indentation => indent(lines[line]),
         };
@@ -78,7 +84,7 @@ impl Form {
         let told_with: Vec<(Range<usize>, Range<usize>)> = match self {
             Self::Changes => changes(lines).into_iter().map(|run| (run.clone(), run)).collect(),
             Self::Sections => records(lines),
-            Self::Indentation => Vec::new(),
+            Self::Cells | Self::Indentation => Vec::new(),
         };
         for (any, told) in told_with {
             if kept[any].contains(&true) {

@@ -12,6 +12,7 @@ mod hook;
 mod layers;
 mod ledger;
 mod listing;
+mod notebooks;
 mod protocol;
 mod repo_map;
 mod safety;

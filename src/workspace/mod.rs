@@ -6,6 +6,7 @@
 
 pub mod listing;
 pub mod notebook;
+pub mod real;
 pub mod text;
 pub mod walk;
 
@@ -18,6 +19,7 @@ use cap_fs_ext::OpenOptionsSyncExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
+use self::real::{beneath, canonical};
 use crate::error::{Error, Result, one_line, quote};
 
 /// Places of a path that is in several roots, named at most.
@@ -263,7 +265,7 @@ impl Workspace {
         }
         let inside = |p: &Path| {
             self.roots.iter().enumerate().find_map(|(root, r)| {
-                let relative = p.strip_prefix(&r.path).ok()?.to_path_buf();
+                let relative = beneath(p, &r.path)?;
                 Some(vec![Location { root, relative }])
             })
         };
@@ -369,7 +371,7 @@ fn no_root(path: &Path, error: &io::Error) -> Error {
 impl Root {
     fn open(path: &Path) -> Result<Self> {
         let no_root = |error| no_root(path, &error);
-        let path = path.canonicalize().map_err(no_root)?;
+        let path = canonical(path).map_err(no_root)?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(no_root)?;
         let identity = dir.try_clone().and_then(|dir| same_file::Handle::from_file(dir.into_std_file())).map_err(no_root)?;
         Ok(Self { path, dir, identity })
@@ -394,7 +396,7 @@ impl Root {
         if relative.components().any(|part| part == Component::ParentDir) {
             return None;
         }
-        Some(resolve_existing(&self.path.join(relative))?.strip_prefix(&self.path).ok()?.to_path_buf())
+        beneath(&resolve_existing(&self.path.join(relative))?, &self.path)
     }
 }
 
@@ -413,6 +415,6 @@ fn resolve_existing(path: &Path) -> Option<PathBuf> {
     let down: PathBuf = path.components().take_while(|part| *part != Component::ParentDir).collect();
     down.ancestors().find_map(|ancestor| {
         let rest = path.strip_prefix(ancestor).ok()?;
-        Some(ancestor.canonicalize().ok()?.join(rest))
+        Some(canonical(ancestor).ok()?.join(rest))
     })
 }

@@ -1,8 +1,8 @@
 //! The directories that may be read, and the files in them.
 //!
 //! Every file is opened beneath a directory handle taken at start-up (cap-std), so that no path, link or rename during a call can lead
-//! outside, and is checked after it is open, not before. What the text says is [`text`]'s business, and of notebooks [`notebook`]'s; which files exist is [`walk`]'s
-//! and, from one call to the next, [`listing`]'s.
+//! outside, and is checked after it is open, not before. What the text says is [`text`]'s business, and of notebooks [`notebook`]'s; which
+//! files exist is [`walk`]'s and, from one call to the next, [`listing`]'s.
 
 pub mod listing;
 pub mod notebook;

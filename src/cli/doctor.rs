@@ -13,6 +13,7 @@ use codeskim::setup;
 use codeskim::setup::clients::Client;
 use codeskim::syntax::message::Walls;
 use codeskim::tools::{Call, Output, Session, prune};
+use codeskim::workspace::real::canonical;
 
 use super::setup::places;
 
@@ -32,7 +33,7 @@ pub fn examine(session: Result<Session>, roots: &[PathBuf]) -> Result<Output> {
     report.good(format!("codeskim {} at {own}", env!("CARGO_PKG_VERSION")));
     for root in roots {
         let entries = std::fs::read_dir(root).map(Iterator::count);
-        let root = root.canonicalize().unwrap_or_else(|_| root.clone());
+        let root = canonical(root).unwrap_or_else(|_| root.clone());
         match entries {
             Ok(entries) => report.good(format!("root {}: {entries} entries", root.display())),
             Err(error) => report.bad(format!("root {}: {error}", root.display())),
@@ -138,8 +139,8 @@ fn name(client: Client) -> String {
 
 /// Whether a client that starts `program` starts this one: by its path, or as the first of its name among the user's programs.
 fn is_this_program(program: &str) -> bool {
-    let own = std::env::current_exe().and_then(|own| own.canonicalize()).ok();
-    let is_own = |path: &Path| own.is_some() && path.canonicalize().ok() == own;
+    let own = std::env::current_exe().and_then(|own| canonical(&own)).ok();
+    let is_own = |path: &Path| own.is_some() && canonical(path).ok() == own;
     if Path::new(program).components().count() != 1 {
         return is_own(Path::new(program));
     }

@@ -15,6 +15,7 @@ use codeskim::skim::swe_pruner::{Precision, SwePruner};
 use codeskim::skim::{Keep, Skimmer};
 use codeskim::syntax::Reader;
 use codeskim::tools::{Options, Session};
+use codeskim::workspace::real::canonical;
 
 use super::arguments::{Cli, Models, REMOTE_TIMEOUT};
 
@@ -95,7 +96,7 @@ impl Cli {
     /// Where calls are noted. A server over HTTP keeps no ledger, as it cannot tell its readers apart.
     pub(super) fn ledger(&self, session: Option<String>) -> Option<ledger::Settings> {
         let path = ledger::place().filter(|_| !self.accounts.no_ledger)?;
-        let project = self.roots().first()?.canonicalize().ok()?;
+        let project = canonical(self.roots().first()?).ok()?;
         Some(ledger::Settings { path, project, session, background: false, questions: self.accounts.ledger_questions })
     }
 
@@ -118,7 +119,7 @@ impl Cli {
         let turned_off = std::env::var_os(ledger::VARIABLE).is_some_and(|value| value == "off");
         let set = |name: &str, given: bool| given.then(|| format!("--{name}"));
         let possible = |value: &dyn Fn() -> Option<PossibleValue>| value().map_or_else(String::new, |value| value.get_name().to_owned());
-        let whole = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone()).display().to_string();
+        let whole = |path: &PathBuf| canonical(path).unwrap_or_else(|_| path.clone()).display().to_string();
         [
             unusual("keep", possible(&|| self.keep.to_possible_value()), possible(&|| Keep::default().to_possible_value())),
             unusual("max-chars", self.max_chars.to_string(), Limits::default().most.to_string()),

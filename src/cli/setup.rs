@@ -9,6 +9,7 @@ use codeskim::setup::clients::{Client, Launch, Places};
 use codeskim::setup::hooks::{self, HookKind};
 use codeskim::setup::{self, Change};
 use codeskim::tools::Output;
+use codeskim::workspace::real::canonical;
 
 /// Arguments of `codeskim setup`.
 #[derive(Args)]
@@ -118,7 +119,7 @@ pub(super) fn places() -> Result<Places> {
 fn launch(client: Client, places: &Places, roots: &[PathBuf], options: Vec<String>) -> Result<Launch> {
     let own = std::env::current_exe().map_err(|error| Error::bad_argument(format!("codeskim does not know where it is ({error}).")))?;
     let given = roots.iter().map(|root| {
-        let whole = root.canonicalize().map_err(|source| Error::Unreadable { path: quote(&root.display().to_string()), source })?;
+        let whole = canonical(root).map_err(|source| Error::Unreadable { path: quote(&root.display().to_string()), source })?;
         Ok(whole.display().to_string())
     });
     let mut roots = given.collect::<Result<Vec<_>>>()?;

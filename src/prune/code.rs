@@ -7,7 +7,7 @@ use super::markdown::{Heading, Markdown};
 use super::plain::{Form, errors_asked_for, records_asked_for};
 use super::select::is_structural;
 use super::structure::{Header, LEVELS};
-use super::{Definition, FocusQuestion, Material, Pointer, constants, few_of, gaps, render, structure};
+use super::{Definition, FocusQuestion, Material, Pointer, component, constants, few_of, gaps, render, structure};
 use crate::error::quote;
 use crate::skim::{LineScores, best_first};
 use crate::syntax::{Access, Kind, Language, Names, Syntax, Unread};
@@ -234,6 +234,11 @@ impl Material for Code<'_> {
         match self.structure() {
             Structure::Syntax(syntax) => {
                 structure::complete(syntax, self.text, &mut all);
+                if let Known::Grammar(language) = self.form
+                    && language.is_component()
+                {
+                    component::complete(language, self.text, &mut all);
+                }
                 structure::repair(syntax, self.text, &mut all, self.access);
             }
             Structure::Markdown(markdown) => markdown.complete(&mut all),

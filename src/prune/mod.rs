@@ -5,6 +5,7 @@
 
 mod bodies;
 pub mod code;
+mod component;
 mod constants;
 mod markdown;
 pub mod matches;

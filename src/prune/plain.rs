@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::structure::Header;
 use super::{indent, records};
+use crate::workspace::notebook::{HEADING, path_of_cells};
 
 /// What version control prints is known by one of its first lines, so many.
 const FIRST: usize = 100;
@@ -23,6 +24,8 @@ pub enum Form {
     Sections,
     /// Commits, files and hunks, as `git log -p` and `diff` print them.
     Changes,
+    /// Cells of a notebook, each below a heading.
+    Cells,
     /// Lines belong to the nearest line before them that is indented less, and to the heading of their record.
     Indentation,
 }
@@ -31,7 +34,9 @@ impl Form {
     /// By the path, and where that does not tell by what is in the lines.
     pub fn of(path: &str, lines: &[&str]) -> Self {
         let first = || lines.iter().take(FIRST);
-        if [".toml", ".ini", ".cfg", ".conf"].iter().any(|end| path.ends_with(end))
+        if path_of_cells(path).is_some() {
+            Self::Cells
+        } else if [".toml", ".ini", ".cfg", ".conf"].iter().any(|end| path.ends_with(end))
             || path.ends_with(".lock") && first().any(|line| line.starts_with("[["))
         {
             Self::Sections
@@ -45,8 +50,10 @@ impl Form {
     /// For each line, the line that it stands under.
     pub fn parents(self, lines: &[&str]) -> Vec<Option<usize>> {
         let mut open: Vec<(usize, usize)> = Vec::new(); // (line, level)
-        let headings = if self == Self::Changes { Vec::new() } else { records::levels(lines) };
+        let headings = if matches!(self, Self::Changes | Self::Cells) { Vec::new() } else { records::levels(lines) };
         let level = |line: usize| match self {
+            Self::Cells if lines[line].starts_with(HEADING) => 0,
+            Self::Cells => indent(lines[line]) + 1,
             Self::Changes => change(lines, line).unwrap_or(usize::MAX),
             Self::Sections if lines[line].starts_with('[') => records::DEEPEST,
             Self::Sections | Self::Indentation => headings[line].unwrap_or(records::DEEPEST + 1 + indent(lines[line])),
@@ -78,7 +85,7 @@ impl Form {
         let told_with: Vec<(Range<usize>, Range<usize>)> = match self {
             Self::Changes => changes(lines).into_iter().map(|run| (run.clone(), run)).collect(),
             Self::Sections => locked(lines),
-            Self::Indentation => Vec::new(),
+            Self::Indentation | Self::Cells => Vec::new(),
         };
         for (any, told) in told_with {
             if kept[any].contains(&true) {

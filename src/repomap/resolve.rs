@@ -12,7 +12,7 @@ use crate::syntax::{Import, Language};
 /// Directories that are often on the path of a language's imports, beside the top.
 const SOURCE_ROOTS: [&str; 5] = ["", "src", "lib", "python", "include"];
 const CLASS_ENDINGS: [&str; 2] = [".java", ".kt"];
-const SCRIPT_ENDINGS: [&str; 9] = ["ts", "tsx", "d.ts", "js", "jsx", "mjs", "cjs", "mts", "cts"];
+const SCRIPT_ENDINGS: [&str; 12] = ["ts", "tsx", "d.ts", "js", "jsx", "mjs", "cjs", "mts", "cts", "vue", "svelte", "astro"];
 
 /// The files that `path` imports, in the order of its imports, each once and never itself.
 pub fn files(path: &str, imports: &[Import], repository: &Repository<'_>) -> Vec<String> {

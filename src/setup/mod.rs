@@ -17,6 +17,7 @@ use tempfile::NamedTempFile;
 use self::clients::{Client, Launch};
 use self::hooks::HookKind;
 use crate::error::{Error, Result, quote};
+use crate::workspace::real::canonical;
 
 /// What a new file of Continue's needs beside its servers.
 const CONTINUE: &str = "name: Local Config\nversion: 1.0.0\nschema: v1\n";
@@ -154,7 +155,7 @@ impl Change {
             return Err(Error::failed(format!("{name} was changed by another program just now; set up again.")));
         }
         // A link to a file elsewhere stays one.
-        let path = match self.path.canonicalize() {
+        let path = match canonical(&self.path) {
             Ok(path) => path,
             Err(_) if self.path.is_symlink() => {
                 let name = quote(&self.path.display().to_string());

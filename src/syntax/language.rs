@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Language {
+    Astro,
     Bash,
     C,
     CSharp,
@@ -20,9 +21,11 @@ pub enum Language {
     Python,
     Ruby,
     Rust,
+    Svelte,
     Swift,
     Tsx,
     TypeScript,
+    Vue,
 }
 
 use Language::*;
@@ -31,6 +34,7 @@ impl Language {
     /// By file name.
     pub fn of(path: &str) -> Option<Self> {
         Some(match Path::new(path).extension()?.to_str()? {
+            "astro" => Astro,
             "c" | "h" => C,
             "cs" => CSharp,
             "cc" | "cpp" | "cxx" | "hpp" | "hh" | "hxx" | "cu" => Cpp,
@@ -43,11 +47,18 @@ impl Language {
             "rb" | "rake" => Ruby,
             "rs" => Rust,
             "sh" | "bash" => Bash,
+            "svelte" => Svelte,
             "swift" => Swift,
             "tsx" => Tsx,
             "ts" | "mts" | "cts" => TypeScript,
+            "vue" => Vue,
             _ => return None,
         })
+    }
+
+    /// Whether only what is script in a text is read.
+    pub fn is_component(self) -> bool {
+        matches!(self, Astro | Svelte | Vue)
     }
 
     /// Whether `#if` and its kin stand between lines.

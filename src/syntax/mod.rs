@@ -4,6 +4,7 @@
 //! ([`children`], [`worker`]), and nothing outside of [`grammar`] knows tree-sitter. What a child sends is checked before it is believed.
 
 pub mod children;
+pub mod component;
 pub mod grammar;
 mod language;
 pub mod message;
@@ -47,8 +48,10 @@ pub struct Syntax {
     pub in_vain: bool,
     /// Whether it has what the grammar takes and the language does not: statements of Python 2, and blocks without any.
     pub outdated: bool,
-    /// Runs of lines that were not read, in order: branches of conditions that cannot be read together.
+    /// Runs of lines that were not read, in order: branches of conditions that cannot be read together, and what is no script of a component.
     pub unread: Vec<Range<usize>>,
+    /// Of lines that were read in part, what was, in order.
+    pub partly: Vec<Place>,
     /// Lines on which a statement of a block begins, in order, in a language in which a block must not be empty. A gap there is read as one.
     pub begins: Vec<usize>,
     /// The tree of statements, each part before those in it.
@@ -175,7 +178,18 @@ impl Syntax {
     pub fn line<'a>(&self, number: usize, line: &'a str) -> Cow<'a, str> {
         let run = self.unread.partition_point(|run| run.end <= number);
         let is_unread = self.unread.get(run).is_some_and(|run| run.start <= number);
-        if is_unread { Cow::Owned(blank(line)) } else { Cow::Borrowed(line) }
+        let from = self.partly.partition_point(|(of, _)| *of < number);
+        let mut parts = self.partly[from..].iter().take_while(|(of, _)| *of == number).peekable();
+        if !is_unread && parts.peek().is_none() {
+            return Cow::Borrowed(line);
+        }
+        let mut read = blank(line);
+        for (_, bytes) in parts {
+            if let Some(part) = line.get(bytes.clone()).filter(|_| read.is_char_boundary(bytes.start) && read.is_char_boundary(bytes.end)) {
+                read.replace_range(bytes.clone(), part);
+            }
+        }
+        Cow::Owned(read)
     }
 
     /// Whether a statement of a block begins on a line.
@@ -195,6 +209,7 @@ impl Syntax {
             size_of::<Definition>() + calls + it.offer.as_ref().map_or(0, |offer| offer.signature.len())
         };
         self.parts.len() * size_of::<Part>()
+            + self.partly.len() * size_of::<Place>()
             + self.begins.len() * size_of::<usize>()
             + self.definitions.iter().map(of_definition).sum::<usize>()
             + self.imports.iter().map(|import| size_of::<Import>() + of_import(import)).sum::<usize>()
@@ -220,6 +235,8 @@ impl Syntax {
             Import::Module(_) | Import::Named(_) => true,
         };
         self.unread.iter().all(inside)
+            && self.partly.iter().all(|(line, bytes)| *line < lines && bytes.start <= bytes.end)
+            && self.partly.is_sorted_by_key(|(line, _)| *line)
             && self.begins.len() <= lines
             && self.imports.len() <= MOST_IMPORTS
             && self.imports.iter().all(is_short)

@@ -8,7 +8,9 @@ use super::sections::{Section, Shown, Style, render};
 use super::{Account, Call, Output, Session, question, symbol};
 use crate::error::{Error, Result, quote};
 use crate::prune::FocusQuestion;
-use crate::workspace::text;
+use crate::prune::render::ReadBack;
+use crate::workspace::text::{self, Excerpt, Text};
+use crate::workspace::{OpenFile, notebook};
 
 /// Runs of lines in one call, at most.
 const MOST_RANGES: usize = 50;
@@ -104,15 +106,66 @@ fn one(
     question: Option<&FocusQuestion>,
     call: &Call<'_>,
 ) -> Result<Output> {
-    let open = session.workspace.open_file(path)?;
-    let name = open.shown.clone();
-    let mut excerpt = text::read(open, first, last, &call.cancel)?;
-    if question.is_some() {
-        excerpt = Session::asked_of(&name, excerpt);
-    }
-    let output = session.show(&name, &excerpt, question, numbered, session.read_back(), &call.cancel)?;
+    let Found { open, name, cells } = find(session, path, question, call)?;
+    let read_back = if cells.is_some() { of_cells(session) } else { session.read_back() };
+    let excerpt = lines(open, cells, (first, last), question, call)?;
+    let output = session.show(&name, &excerpt, question, numbered, read_back, &call.cancel)?;
     session.remember(&name, excerpt.total == Some(excerpt.text.len()) && output.text.ends_with(excerpt.text.as_str()));
     Ok(output)
+}
+
+/// A file to read.
+struct Found {
+    open: OpenFile,
+    /// What it is called in the result.
+    name: String,
+    /// Its cells, where those are to be shown in its place.
+    cells: Option<Text>,
+}
+
+/// Finds a file. A notebook that is asked something is read as its cells; what is no notebook but by its name is a text like any other.
+fn find(session: &Session, path: &str, question: Option<&FocusQuestion>, call: &Call<'_>) -> Result<Found> {
+    let of_cells = notebook::path_of_cells(path);
+    let open = session.workspace.open_file(of_cells.unwrap_or(path))?;
+    let name = open.shown.clone();
+    if of_cells.is_none() && (question.is_none() || !notebook::is_notebook(path)) {
+        return Ok(Found { open, name, cells: None });
+    }
+    let json = text::read(open, None, None, &call.cancel)?.text;
+    let Some(cells) = notebook::cells(json.as_str()) else {
+        return Ok(Found { open: session.workspace.open_file(of_cells.unwrap_or(path))?, name, cells: None });
+    };
+    let cells = Text::new(cells).decoded_from(notebook::SAID.into());
+    Ok(Found { open: session.workspace.open_file(of_cells.unwrap_or(path))?, name: name + notebook::CELLS, cells: Some(cells) })
+}
+
+/// Lines of a file, or of the cells in it, as they are to be shown.
+fn lines(
+    open: OpenFile,
+    cells: Option<Text>,
+    (first, last): (Option<usize>, Option<usize>),
+    question: Option<&FocusQuestion>,
+    call: &Call<'_>,
+) -> Result<Excerpt> {
+    let shown = open.shown.clone();
+    match (cells, question) {
+        (Some(cells), _) => {
+            let instead_of = open.instead_of;
+            Ok(Excerpt { instead_of, ..text::lines_of(cells, first.unwrap_or(1), last, &(shown + notebook::CELLS))? })
+        }
+        (None, None) => text::read(open, first, last, &call.cancel),
+        (None, Some(_)) => Ok(Session::asked_of(&shown, text::read(open, first, last, &call.cancel)?)),
+    }
+}
+
+/// How what is left out of a notebook's cells is read.
+fn of_cells(session: &Session) -> ReadBack {
+    let gap = if session.options.shell {
+        "--lines A-B of this path with #cells reads them"
+    } else {
+        "lines A-B of this path with #cells reads them"
+    };
+    ReadBack { gap, ..session.read_back() }
 }
 
 /// Several runs of lines of a file, in order; those that overlap or follow each other are one.
@@ -126,12 +179,8 @@ fn parts(
 ) -> Result<Output> {
     let mut sections = Vec::new();
     for (first, last) in joined(ranges)? {
-        let open = session.workspace.open_file(path)?;
-        let name = open.shown.clone();
-        let mut excerpt = text::read(open, Some(first), last, &call.cancel)?;
-        if question.is_some() {
-            excerpt = Session::asked_of(&name, excerpt);
-        }
+        let Found { open, name, cells } = find(session, path, question, call)?;
+        let excerpt = lines(open, cells, (Some(first), last), question, call)?;
         let lines: Vec<String> = excerpt.text.lines(0..excerpt.text.len()).into_iter().map(str::to_owned).collect();
         let decoded = excerpt.text.decoded_from.as_ref().map_or_else(String::new, |encoding| format!("decoded from {encoding}"));
         let instead =

@@ -1,11 +1,13 @@
 //! The directories that may be read, and the files in them.
 //!
 //! Every file is opened beneath a directory handle taken at start-up (cap-std), so that no path, link or rename during a call can lead
-//! outside, and is checked after it is open, not before. What the text says is [`text`]'s business; which files exist is [`walk`]'s
-//! and, from one call to the next, [`listing`]'s.
+//! outside, and is checked after it is open, not before. What the text says is [`text`]'s business, and of notebooks [`notebook`]'s; which
+//! files exist is [`walk`]'s and, from one call to the next, [`listing`]'s.
 
 mod alike;
 pub mod listing;
+pub mod notebook;
+pub mod real;
 pub mod text;
 pub mod walk;
 
@@ -20,6 +22,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 use percent_encoding::percent_decode_str;
 
+use self::real::{beneath, canonical};
 use crate::error::{Error, Result, one_line, quote};
 
 /// Places of a path that is in several roots, named at most.
@@ -279,7 +282,7 @@ impl Workspace {
         }
         let inside = |p: &Path| {
             self.roots.iter().enumerate().find_map(|(root, r)| {
-                let relative = p.strip_prefix(&r.path).ok()?.to_path_buf();
+                let relative = beneath(p, &r.path)?;
                 Some(vec![Location { root, relative }])
             })
         };
@@ -399,7 +402,7 @@ fn no_root(path: &Path, error: &io::Error) -> Error {
 impl Root {
     fn open(path: &Path) -> Result<Self> {
         let no_root = |error| no_root(path, &error);
-        let path = path.canonicalize().map_err(no_root)?;
+        let path = canonical(path).map_err(no_root)?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(no_root)?;
         let identity = dir.try_clone().and_then(|dir| same_file::Handle::from_file(dir.into_std_file())).map_err(no_root)?;
         Ok(Self { path, dir, identity })
@@ -424,7 +427,7 @@ impl Root {
         if relative.components().any(|part| part == Component::ParentDir) {
             return None;
         }
-        Some(resolve_existing(&self.path.join(relative))?.strip_prefix(&self.path).ok()?.to_path_buf())
+        beneath(&resolve_existing(&self.path.join(relative))?, &self.path)
     }
 }
 
@@ -443,6 +446,6 @@ fn resolve_existing(path: &Path) -> Option<PathBuf> {
     let down: PathBuf = path.components().take_while(|part| *part != Component::ParentDir).collect();
     down.ancestors().find_map(|ancestor| {
         let rest = path.strip_prefix(ancestor).ok()?;
-        Some(ancestor.canonicalize().ok()?.join(rest))
+        Some(canonical(ancestor).ok()?.join(rest))
     })
 }

@@ -123,15 +123,23 @@ pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>, cancel
         return Err(needs_range(&open));
     }
     let whole = decode(bytes).map_err(|_| Error::Binary { path: quote(&open.shown), bytes: open.bytes })?;
+    Ok(Excerpt { instead_of: open.instead_of.take(), ..lines_of(whole, from, end, &open.shown)? })
+}
+
+/// The lines `from..=end` (1-based) of a text that is known.
+///
+/// # Errors
+/// A range that begins beyond the end.
+pub fn lines_of(whole: Text, from: usize, end: Option<usize>, shown: &str) -> Result<Excerpt> {
     let total = whole.len();
     if from > total.max(1) {
-        return Err(Error::BeyondEnd { path: quote(&open.shown), start: from, total });
+        return Err(Error::BeyondEnd { path: quote(shown), start: from, total });
     }
     if from == 1 && end.is_none_or(|end| end >= total) {
-        return Ok(Excerpt { text: whole, first: 0, whole: None, total: Some(total), instead_of: open.instead_of });
+        return Ok(Excerpt { text: whole, first: 0, whole: None, total: Some(total), instead_of: None });
     }
     let text = whole.part(from - 1..end.unwrap_or(total).min(total));
-    Ok(Excerpt { text, first: from - 1, whole: Some(whole), total: Some(total), instead_of: open.instead_of })
+    Ok(Excerpt { text, first: from - 1, whole: Some(whole), total: Some(total), instead_of: None })
 }
 
 fn needs_range(open: &OpenFile) -> Error {

@@ -16,6 +16,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
 use super::listing::Notes;
+use super::real::{beneath, canonical};
 use super::{Location, Workspace};
 use crate::error::{Error, Result, quote, shorten};
 
@@ -229,7 +230,7 @@ fn is_directory(entry: &DirEntry) -> bool {
 /// # Errors
 /// An ignore file in or above `from` that is not harmless.
 fn plain_walker(root: &Path, from: &Path) -> Result<WalkBuilder> {
-    let real = from.canonicalize().unwrap_or_else(|_| from.to_path_buf()); // the directories above it are those the walker looks into
+    let real = canonical(from).unwrap_or_else(|_| from.to_path_buf()); // the directories above it are those the walker looks into
     let mut walker = WalkBuilder::new(from);
     // The walker would follow a `.git` that is a file wherever it leads, in any directory.
     walker.git_exclude(false);
@@ -269,7 +270,7 @@ fn note_repository(root: &Path, directory: &Path, notes: &Notes) {
 /// Notes where a walk begins, and the ignore files above it: each whether it is there or not, as these directories are not listed.
 fn note_above(root: &Path, from: &Path, notes: &Notes) {
     note_directory(root, from, notes);
-    let real = from.canonicalize().unwrap_or_else(|_| from.to_path_buf());
+    let real = canonical(from).unwrap_or_else(|_| from.to_path_buf());
     for directory in real.ancestors() {
         RULES.map(|name| directory.join(name)).into_iter().for_each(|file| notes.note(file));
         note_repository(root, directory, notes);
@@ -285,7 +286,7 @@ fn exclude_of(root: &Path, repository: &Path) -> Option<PathBuf> {
         return Some(git.join("info/exclude"));
     }
     let stays = |path: PathBuf| {
-        path.canonicalize().ok().filter(|path| !repository.starts_with(root) || path.starts_with(root) || repository == root)
+        canonical(&path).ok().filter(|path| !repository.starts_with(root) || beneath(path, root).is_some() || repository == root)
     };
     let line = |file: PathBuf| {
         let text = is_harmless(root, &file).then(|| std::fs::read_to_string(&file).ok()).flatten()?;
@@ -308,7 +309,7 @@ fn is_harmless(root: &Path, file: &Path) -> bool {
     if metadata.is_dir() {
         return true; // which cannot be read, and so has no rules
     }
-    let stays = !file.starts_with(root) || file.canonicalize().is_ok_and(|real| real.starts_with(root));
+    let stays = !file.starts_with(root) || canonical(file).is_ok_and(|real| beneath(&real, root).is_some());
     if !stays || !metadata.is_file() || metadata.len() > LARGEST_RULES {
         return false;
     }

@@ -3,6 +3,7 @@
 mod bad_input;
 mod command_line;
 mod common;
+mod components;
 mod definitions;
 mod eval;
 mod fuzz;
@@ -11,6 +12,7 @@ mod hook;
 mod layers;
 mod ledger;
 mod listing;
+mod notebooks;
 mod protocol;
 mod repo_map;
 mod reports;

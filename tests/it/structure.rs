@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::common::REPOSITORY;
 
 /// One file for each grammar: fixtures, and code of this repository.
-pub const FILES: [&str; 16] = [
+pub const FILES: [&str; 18] = [
     "tests/fixtures/cache.c",
     "tests/fixtures/cache.cpp",
     "tests/fixtures/Cache.cs",
@@ -29,6 +29,8 @@ pub const FILES: [&str; 16] = [
     "tests/fixtures/store.h",
     "training/mine.py",
     "src/prune/render.rs",
+    "tests/fixtures/components/App.vue",
+    "tests/fixtures/components/components/Badge.svelte",
 ];
 
 fn read(path: &str) -> String {

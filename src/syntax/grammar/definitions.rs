@@ -6,9 +6,9 @@ use super::kinds::{Definer, Role};
 use super::{calls, last_named_child, rows, signatures, values};
 use crate::syntax::{DEEPEST, Definition, Kind, Language, MOST_LEVELS, Offer, Place};
 
-/// The definitions of a text of so many lines.
-pub fn of(language: Language, text: &str, root: Node<'_>, lines: usize) -> Vec<Definition> {
-    let mut walk = Walk { language, text, lines, found: Vec::new(), called: calls::Fields::default() };
+/// The definitions of a text of so many lines; `has_options`: also those in the object that it exports, as Vue's components are.
+pub fn of(language: Language, has_options: bool, text: &str, root: Node<'_>, lines: usize) -> Vec<Definition> {
+    let mut walk = Walk { language, has_options, text, lines, found: Vec::new(), called: calls::Fields::default() };
     walk.beneath(root, Offers::Top, Depth::default());
     walk.found
 }
@@ -37,6 +37,7 @@ struct Depth {
 
 struct Walk<'a> {
     language: Language,
+    has_options: bool,
     text: &'a str,
     lines: usize,
     found: Vec<Definition>,
@@ -55,8 +56,30 @@ impl Walk<'_> {
             let inner = Depth { nodes: depth.nodes + 1, ..depth };
             match content(node, offers) {
                 Some(offers) => self.beneath(node, offers, inner),
+                None if self.has_options && child.kind() == "export_statement" && options(node).is_some() => {
+                    options(node).into_iter().for_each(|options| self.add_options(options, inner));
+                }
                 None if self.add(Defined::by(node, scope), &children[..=i], offers, inner) => {}
                 None => self.add_values(node, &children[..=i], inner),
+            }
+        }
+    }
+
+    /// Adds the functions in an object and in those in it: `export default { methods: { save() {`.
+    fn add_options(&mut self, object: Node<'_>, depth: Depth) {
+        if depth.nodes > DEEPEST {
+            return;
+        }
+        let members: Vec<Node<'_>> = object.named_children(&mut object.walk()).collect();
+        for (i, member) in members.iter().enumerate() {
+            let value = member.child_by_field_name("value").unwrap_or(*member);
+            let name = member.child_by_field_name("key").or_else(|| member.child_by_field_name("name"));
+            match options(value) {
+                Some(inner) => self.add_options(inner, Depth { nodes: depth.nodes + 1, ..depth }),
+                None => {
+                    let defined = Defined { definition: value, around: *member, name, of: None };
+                    self.add(defined, &members[..=i], Offers::Nothing, depth);
+                }
             }
         }
     }
@@ -191,6 +214,15 @@ fn unwrapped<'tree>(outermost: Node<'tree>, scope: &'tree str) -> (Node<'tree>, 
         (node, scope) = (inner, node.kind());
     }
     (node, scope)
+}
+
+/// An object, also one that something is called with: `defineComponent({`.
+fn options(node: Node<'_>) -> Option<Node<'_>> {
+    match node.kind() {
+        "object" => Some(node),
+        "call_expression" => last_named_child(node.child_by_field_name("arguments")?).filter(|last| last.kind() == "object"),
+        _ => None,
+    }
 }
 
 /// What the definitions in a node offer that stands for its content, as include guards and the bodies of namespaces do.

@@ -24,7 +24,9 @@ pub fn imports(language: Language, text: &str, root: Node<'_>) -> Vec<Import> {
     each_node(root, |node, _| {
         match language {
             Language::Python => found.extend(python(node, &text)),
-            Language::JavaScript | Language::TypeScript | Language::Tsx => found.extend(script(node, &text).map(Import::Named)),
+            Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Astro | Language::Svelte | Language::Vue => {
+                found.extend(script(node, &text).map(Import::Named));
+            }
             Language::Rust => found.extend(rust(node, &text)),
             Language::Go => found.extend(go(node, &text).map(Import::Named)),
             Language::Java => found.extend(java(node, &text).map(Import::Named)),

@@ -16,8 +16,9 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Parser, Tree};
 
+use super::component::scripts;
 use super::preprocessor::{blank, unread};
-use super::{Language, Syntax};
+use super::{Import, Language, MOST_IMPORTS, Place, Syntax};
 
 /// Longer texts are read in one way only, in bytes: a reading of so many takes a tenth of a second.
 const LONGEST_READ_AGAIN: usize = 1 << 20;
@@ -25,7 +26,7 @@ const LONGEST_READ_AGAIN: usize = 1 << 20;
 /// Reads a text.
 ///
 /// C and C++ with errors are also read with one branch of each condition, and C, as headers of both are called `.h`, as C++: of these
-/// readings it is the one with the fewest errors.
+/// readings it is the one with the fewest errors. Of components only the scripts are read.
 pub fn read(language: Language, text: &str) -> Syntax {
     read_then(language, text, |syntax| syntax)
 }
@@ -34,7 +35,17 @@ pub fn read(language: Language, text: &str) -> Syntax {
 pub fn read_then<T>(language: Language, text: &str, act: impl FnOnce(Syntax) -> T) -> T {
     let lines = text.split_inclusive('\n').count();
     let text: &str = &harmless::ended(text);
-    let reading = Reading::of(language, text);
+    let scripts = language.is_component().then(|| scripts(language, text));
+    let text = scripts.as_ref().map_or(text, |scripts| scripts.text.as_str());
+    let mut reading = if scripts.is_some() { Reading::of_script(text) } else { Reading::of(language, text) };
+    let has_options = language == Language::Vue;
+    let language = if scripts.is_some() { reading.grammar } else { language };
+    let mut imports = imports::imports(language, text, reading.tree.root_node());
+    if let Some(scripts) = scripts.as_ref() {
+        (reading.unread, reading.partly) = (scripts.unread.clone(), scripts.partly.clone());
+        imports.extend(scripts.sources.iter().cloned().map(Import::Named));
+        imports.truncate(MOST_IMPORTS);
+    }
     let root = reading.tree.root_node();
     act(Syntax {
         grammar: reading.grammar,
@@ -43,9 +54,10 @@ pub fn read_then<T>(language: Language, text: &str, act: impl FnOnce(Syntax) -> 
         outdated: language == Language::Python && is_outdated(root),
         begins: statements::begins(reading.grammar, root, lines),
         parts: statements::parts(root, lines),
-        definitions: definitions::of(reading.grammar, text, root, lines),
-        imports: imports::imports(language, text, root),
-        unread: reading.unread.clone(),
+        definitions: definitions::of(reading.grammar, has_options, text, root, lines),
+        imports,
+        unread: std::mem::take(&mut reading.unread),
+        partly: std::mem::take(&mut reading.partly),
     })
 }
 
@@ -70,13 +82,30 @@ struct Reading {
     tree: Tree,
     /// Runs of lines that were not read.
     unread: Vec<Range<usize>>,
+    /// Of lines that were read in part, what was.
+    partly: Vec<Place>,
 }
 
 impl Reading {
+    fn new(grammar: Language, tree: Tree) -> Self {
+        Self { grammar, tree, unread: Vec::new(), partly: Vec::new() }
+    }
+
+    /// Scripts of a component. Elements in them are what its language may call TypeScript, and a grammar of its own reads.
+    fn of_script(text: &str) -> Self {
+        let first = Self::new(Language::TypeScript, tree(Language::TypeScript, text));
+        let fewest = errors(&first.tree);
+        if fewest == 0 {
+            return first;
+        }
+        let other = Self::new(Language::Tsx, tree(Language::Tsx, text));
+        if errors(&other.tree) < fewest { other } else { first }
+    }
+
     fn of(language: Language, text: &str) -> Self {
         let first = tree(language, text);
         let mut fewest = errors(&first);
-        let mut best = Self { grammar: language, tree: first, unread: Vec::new() };
+        let mut best = Self::new(language, first);
         if fewest == 0 || text.len() > LONGEST_READ_AGAIN {
             return best;
         }
@@ -93,7 +122,7 @@ impl Reading {
                 let tree = tree(grammar, text);
                 let errors = errors(&tree);
                 if errors < fewest {
-                    (fewest, best) = (errors, Self { grammar, tree, unread: unread.to_vec() });
+                    (fewest, best) = (errors, Self { unread: unread.to_vec(), ..Self::new(grammar, tree) });
                 }
                 if fewest == 0 {
                     return best;
@@ -126,7 +155,7 @@ fn parser(grammar: Language) -> Parser {
         Rust => tree_sitter_rust::LANGUAGE,
         Swift => tree_sitter_swift::LANGUAGE,
         Tsx => tree_sitter_typescript::LANGUAGE_TSX,
-        TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+        Astro | Svelte | TypeScript | Vue => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
     };
     let mut parser = Parser::new();
     parser.set_language(&grammar.into()).expect("the grammars are built for this tree-sitter");

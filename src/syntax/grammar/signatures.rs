@@ -32,7 +32,7 @@ fn is_of_symbol(language: Language, kind: &str) -> bool {
             "macro_definition",
             "mod_item",
         ],
-        Language::JavaScript | Language::TypeScript | Language::Tsx => &[
+        Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Astro | Language::Svelte | Language::Vue => &[
             "function_declaration",
             "generator_function_declaration",
             "class_declaration",

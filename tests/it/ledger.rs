@@ -209,13 +209,17 @@ fn a_server_that_is_told_to_stop_keeps_what_is_noted() {
         let place = Place::new();
         let mut raw = Raw::of(&mut place.command(&[]));
         raw.begin();
-        raw.call(1, "head", json!({ "path": FILE, "lines": 3 }));
-        while raw.receive()["id"] != 1 {}
+        raw.call(0, "head", json!({ "path": FILE, "lines": 3 }));
+        while raw.receive()["id"] != 0 {}
+        place.wait_for(2); // the vocabulary is read, which may take long on a busy machine
+        for id in 1..=20 {
+            raw.call(id, "head", json!({ "path": FILE, "lines": 3 }));
+            while raw.receive()["id"] != id {}
+        }
         let process = Pid::from_raw(raw.child.id() as i32).expect("a process");
         kill_process(process, signal).expect("sent");
         let (_, status) = raw.rest();
-        let kinds: Vec<Value> = place.entries().iter().map(|entry| entry["kind"].clone()).collect();
-        assert_eq!((kinds, status), (vec![json!("session"), json!("call")], Some(0)), "{signal:?}");
+        assert_eq!((place.entries().len(), status), (22, Some(0)), "{signal:?}");
     }
 }
 
@@ -257,8 +261,8 @@ fn what_a_client_writes_is_cut() {
         raw.call(1, "read_file", json!({ "path": path, "context_focus_question": question }));
         while raw.receive()["id"] != 1 {}
     }
+    let entries = place.wait_for(2);
     raw.end();
-    let entries = place.entries();
     assert_eq!(entries[0]["client"], "é".repeat(200));
     assert_eq!(entries[1]["question"], QUESTION);
     assert!(entries.iter().all(|entry| entry.to_string().len() < 10_000), "nothing in it is long");

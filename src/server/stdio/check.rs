@@ -12,6 +12,8 @@ use crate::error::quote;
 
 /// Messages that are looked at one by one in a batch, at most.
 const LARGEST_BATCH: usize = 10_000;
+/// Values in a message, at most: one of three bytes takes hundreds in memory.
+const MOST_VALUES: usize = 250_000;
 /// What is said to each request of a batch.
 const BATCH: &str = "A batch is not taken; send one message a line.";
 /// Some tools write it at the beginning of a text.
@@ -32,6 +34,9 @@ pub fn check(line: &[u8]) -> Checked {
     if line.is_empty() {
         return Checked::Dropped;
     }
+    if has_many_values(line) {
+        return Checked::Refused(unread(line, &format!("The message has more than the {MOST_VALUES} values that are read at once.")));
+    }
     match serde_json::from_slice(line) {
         Ok(Value::Object(message)) => check_object(message),
         Ok(Value::Array(batch)) => Checked::Refused(refused_batch(&batch)),
@@ -48,10 +53,29 @@ pub fn check(line: &[u8]) -> Checked {
 
 /// The answer to a message that is too long, of which these are the first bytes.
 pub fn too_long(start: &[u8]) -> Value {
+    unread(start, &format!("The message is longer than the {} MB that are read at once.", lines::LONGEST >> 20))
+}
+
+/// The answer to a message that is not read for what it would take.
+fn unread(start: &[u8], problem: &str) -> Value {
     let mut id = None;
-    let _ = serde_json::Deserializer::from_slice(start).deserialize_map(EarlyId(&mut id)); // it is cut off, and so an error at its end
-    let problem = format!("The message is longer than the {} MB that are read at once.", lines::LONGEST >> 20);
-    error(answerable(id.as_ref()), ErrorCode::INVALID_REQUEST, &problem)
+    let _ = serde_json::Deserializer::from_slice(start).deserialize_map(EarlyId(&mut id)); // nothing after the id matters
+    error(answerable(id.as_ref()), ErrorCode::INVALID_REQUEST, problem)
+}
+
+/// Whether a message has so many values in it that they would fill the memory.
+fn has_many_values(message: &[u8]) -> bool {
+    let (mut in_string, mut is_escaped, mut values) = (false, false, 0);
+    for byte in message {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b'[' | b'{' if !in_string => values += 1,
+            _ => {}
+        }
+    }
+    values > MOST_VALUES
 }
 
 /// The answer to a request under an id that waits for an answer already.
@@ -255,5 +279,9 @@ mod tests {
         assert_eq!(id(r#"{"params":{"id":7},"id":"b","a":"#), json!("b"));
         assert_eq!(id(r#"{"params":{"id":7,"a":"aaaa"#), Value::Null);
         assert_eq!(id("aaaa"), Value::Null);
+        let many =
+            |open: &str| format!(r#"{{"jsonrpc":"2.0","id":7,"method":"x","params":{{"a":{open}{}{open}}}}}"#, "[],".repeat(300_000));
+        assert_eq!(refusal(&many("")).expect("a refusal").0, json!(7));
+        assert!(matches!(check(many("\"").as_bytes()), Checked::Message(_)), "in a string they are none");
     }
 }

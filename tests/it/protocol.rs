@@ -82,7 +82,7 @@ fn a_request_that_is_none_is_answered() {
         (r#"{"name":"head","arguments":"{}"}"#, -32602, "params must have the name of a tool and an object of arguments: "),
         ("{}", -32602, "params must have the name of a tool and an object of arguments: "),
     ] {
-        raw.send(&call(params));
+        raw.send(call(params));
         let answer = raw.receive();
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(code)), "{answer}");
         assert!(answer["error"]["message"].as_str().expect("a message").starts_with(problem), "{answer}");
@@ -103,7 +103,7 @@ fn a_call_with_a_faulty_character_is_answered() {
     for (id, path, said) in
         [(7, &br"half \ud83d"[..], "half \u{fffd}"), (8, &b"caf\xe9"[..], "caf\u{fffd}"), (9, &br"whole \ud83d\ude00"[..], "whole 😀")]
     {
-        raw.send(&call(id, path));
+        raw.send(call(id, path));
         let answer = raw.receive();
         let text = answer["result"]["content"][0]["text"].as_str().expect("text");
         assert!(answer["id"] == id && text.starts_with(&format!("There is no file \"{said}\"")), "{answer}");
@@ -138,7 +138,7 @@ fn a_long_search_reports_progress_and_stops_when_cancelled() {
     server.call(7, "grep", arguments);
     let progress = server.receive();
     assert_eq!((&progress["method"], &progress["params"]["progressToken"]), (&json!("notifications/progress"), &json!(7)));
-    server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } }).to_string());
+    server.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } }).to_string());
     server.call(8, "head", json!({ "path": "000.txt", "lines": 1 }));
     while server.receive()["id"] != 8 {}
     // The search itself has stopped, and not only its answer: nothing uses the processor any more.

@@ -68,9 +68,12 @@ impl Command {
     }
 }
 
+/// What is logged unless `CODESKIM_LOG` says otherwise. rmcp warns of each error that a client is answered, which the client knows.
+const LOG: &str = "warn,rmcp=error";
+
 /// Runs a command line to its exit status.
 pub fn run(cli: Cli) -> ExitCode {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("CODESKIM_LOG").unwrap_or_else(|_| "warn".into());
+    let filter = tracing_subscriber::EnvFilter::try_from_env("CODESKIM_LOG").unwrap_or_else(|_| LOG.into());
     // A log that nobody reads any more is no reason to stop: the word of it would go to the same closed pipe, and panic.
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).log_internal_errors(false);
     log.with_ansi(io::stderr().is_terminal()).init();

@@ -15,10 +15,13 @@ use tokio_util::sync::CancellationToken;
 /// How long calls may take to end after the client has gone.
 const LAST_CALLS: Duration = Duration::from_millis(500);
 
-/// Serves one client on stdin and stdout until it hangs up.
+/// Serves one client on stdin and stdout until it hangs up, or the process is told to stop.
 pub fn stdio(session: Session, ledger: Option<Ledger>) -> Result<Output> {
     let ledger = ledger.map(Arc::new);
-    let served = until_the_end(|| async { Server::new(session).with_ledger(ledger.clone()).serve_stdio().await.map_err(not_served) });
+    let served = until_the_end(|| async {
+        let server = Server::new(session).with_ledger(ledger.clone());
+        server.serve_stdio(stop_when_told()).await.map_err(not_served)
+    });
     if let Some(ledger) = ledger {
         ledger.close();
     }
@@ -42,14 +45,19 @@ pub fn over_http(session: Session, pruner: Pruner, address: SocketAddr) -> Resul
         let listener = tokio::net::TcpListener::bind(address).await.map_err(taken)?;
         let bound = listener.local_addr().map_err(taken)?;
         let _ = writeln!(io::stderr().lock(), "codeskim: serving MCP at http://{bound}/mcp and http://{bound}/prune");
-        let stop = CancellationToken::new();
-        let told = stop.clone();
-        tokio::spawn(async move {
-            told_to_stop().await;
-            told.cancel();
-        });
-        http::serve(Server::new(session), pruner, listener, token, stop).await.map_err(not_served)
+        http::serve(Server::new(session), pruner, listener, token, stop_when_told()).await.map_err(not_served)
     })
+}
+
+/// Cancelled once the process is told to stop.
+fn stop_when_told() -> CancellationToken {
+    let stop = CancellationToken::new();
+    let told = stop.clone();
+    tokio::spawn(async move {
+        told_to_stop().await;
+        told.cancel();
+    });
+    stop
 }
 
 /// Ends with an interrupt or a request to terminate.

@@ -9,15 +9,17 @@ pub mod stats;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use thread_priority::ThreadPriority;
 
+use crate::prune::LONGEST_QUESTION;
 use crate::tokens::o200k;
-use crate::tools::{Output, Part};
+use crate::tools::{Account, Output, Part};
 
 /// Says where the ledger is, or that there is none: `off`.
 pub const VARIABLE: &str = "CODESKIM_LEDGER";
@@ -25,6 +27,12 @@ pub const VARIABLE: &str = "CODESKIM_LEDGER";
 const LARGE: u64 = 32 << 20;
 /// How long the end of the program waits for what is still to be written.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Notes that may wait to be written, as while another program holds the ledger. What does not fit is not noted.
+const MOST_WAITING: usize = 1_000;
+/// Bytes of the texts of notes that may wait.
+const LARGEST_WAITING: usize = 64 << 20;
+/// Characters that are kept of a client's name for itself.
+const LONGEST_NAME: usize = 200;
 
 /// A line of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +117,13 @@ pub struct Settings {
 /// An open ledger.
 #[derive(Debug)]
 pub struct Ledger {
-    notes: Mutex<Option<Sender<(u64, Note)>>>,
+    notes: Mutex<Option<SyncSender<(u64, Note)>>>,
+    /// Bytes of the notes that wait.
+    waiting: Arc<AtomicUsize>,
+    /// Whether it has been said that not all is noted.
+    is_full: AtomicBool,
+    /// Whether questions are kept.
+    questions: bool,
     written: Mutex<Receiver<()>>,
 }
 
@@ -137,8 +151,10 @@ pub fn new_session() -> String {
 impl Ledger {
     /// Starts to write. Nothing is created before there is something to write.
     pub fn open(settings: Settings) -> Self {
-        let (notes, to_write) = mpsc::channel::<(u64, Note)>();
+        let (notes, to_write) = mpsc::sync_channel::<(u64, Note)>(MOST_WAITING);
         let (done, written) = mpsc::channel();
+        let (waiting, questions) = (Arc::new(AtomicUsize::new(0)), settings.questions);
+        let taken = Arc::clone(&waiting);
         std::thread::spawn(move || {
             let _done = done; // hangs up when all is written
             if settings.background {
@@ -146,13 +162,14 @@ impl Ledger {
                 let _ = ThreadPriority::Min.set_for_current();
             }
             for (time, note) in to_write {
+                taken.fetch_sub(note.bytes(), Ordering::Relaxed);
                 let Some(entry) = note.entry(time, &settings) else { continue };
                 if let Err(error) = append(&settings.path, &entry) {
                     tracing::warn!(%error, path = %settings.path.display(), "the ledger could not be written");
                 }
             }
         });
-        Self { notes: Mutex::new(Some(notes)), written: Mutex::new(written) }
+        Self { notes: Mutex::new(Some(notes)), waiting, is_full: AtomicBool::new(false), questions, written: Mutex::new(written) }
     }
 
     /// Reads the vocabulary while there is something else to wait for.
@@ -162,12 +179,13 @@ impl Ledger {
 
     /// Notes that an agent has been told of tools which cost it so many tokens.
     pub fn session(&self, client: &str, schema: usize) {
-        self.note(Note::Session { client: client.to_owned(), schema });
+        self.note(Note::Session { client: start_of(client, LONGEST_NAME), schema });
     }
 
     /// Notes what a tool has returned.
     pub fn call(&self, tool: &'static str, question: Option<&str>, output: &Output) {
-        self.note(Note::Call { tool, question: question.map(str::to_owned), output: Box::new(output.clone()) });
+        let question = question.filter(|_| self.questions).map(|question| start_of(question.trim(), LONGEST_QUESTION));
+        self.note(Note::Call { tool, question, output: Box::new(output.clone()) });
     }
 
     fn note(&self, note: Note) {
@@ -175,7 +193,14 @@ impl Ledger {
         if let Ok(notes) = self.notes.lock()
             && let Some(notes) = notes.as_ref()
         {
-            let _ = notes.send((time, note));
+            let bytes = note.bytes();
+            let fits = self.waiting.fetch_add(bytes, Ordering::Relaxed) <= LARGEST_WAITING;
+            if !fits || notes.try_send((time, note)).is_err() {
+                self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+                if !self.is_full.swap(true, Ordering::Relaxed) {
+                    tracing::warn!("the ledger cannot be written as fast as calls are made, so some are not noted");
+                }
+            }
         }
     }
 
@@ -188,7 +213,21 @@ impl Ledger {
     }
 }
 
+/// The first characters of a text that a client wrote.
+fn start_of(text: &str, characters: usize) -> String {
+    text.chars().take(characters).collect()
+}
+
 impl Note {
+    /// Bytes of its texts.
+    fn bytes(&self) -> usize {
+        let Self::Call { output, .. } = self else { return 0 };
+        let account = output.account.iter();
+        let other = |account: &Account| account.other.as_ref().map_or(0, String::len);
+        let gaps = |account: &Account| account.parts.iter().flat_map(|part| &part.left_out).map(|gap| gap.text.len()).sum::<usize>();
+        output.text.len() + account.map(|account| other(account) + gaps(account)).sum::<usize>()
+    }
+
     fn entry(self, time: u64, settings: &Settings) -> Option<Entry> {
         let (project, session) = (settings.project.clone(), settings.session.clone());
         Some(match self {
@@ -207,7 +246,6 @@ impl Note {
                 let other = account.other.as_deref().map_or(own, count);
                 let (returned, whole) = if account.observed { (other, own) } else { (own, other) };
                 let parts = account.parts.iter().map(|part| Lines::new(part, &project)).collect();
-                let question = question.filter(|_| settings.questions);
                 Entry::Call(Call {
                     time,
                     session,

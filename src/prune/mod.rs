@@ -24,7 +24,7 @@ use std::panic::AssertUnwindSafe;
 
 use tokio_util::sync::CancellationToken;
 
-pub use self::question::FocusQuestion;
+pub use self::question::{FocusQuestion, LONGEST_QUESTION};
 use self::render::{Page, Status};
 use self::select::Cut;
 use self::structure::Header;

@@ -20,6 +20,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 use crate::error::counted;
 use crate::ledger::Ledger;
@@ -87,21 +88,27 @@ impl Server {
         }
     }
 
-    /// Waits for a turn.
-    async fn slot(&self) -> Option<OwnedSemaphorePermit> {
-        tokio::time::timeout(PATIENCE, Arc::clone(&self.slots).acquire_owned()).await.ok()?.ok()
+    /// Waits for a turn, unless the call is withdrawn.
+    async fn slot(&self, cancel: &CancellationToken) -> Option<OwnedSemaphorePermit> {
+        let slot = tokio::time::timeout(PATIENCE, Arc::clone(&self.slots).acquire_owned());
+        cancel.run_until_cancelled(slot).await?.ok()?.ok()
     }
 
-    /// Serves one client on stdin and stdout until it hangs up. The model loads meanwhile.
+    /// Serves one client on stdin and stdout until it hangs up, or the server is told to stop. The model loads meanwhile.
     ///
     /// # Errors
-    /// A broken connection or handshake, in words.
-    pub async fn serve_stdio(self) -> Result<(), String> {
+    /// A client that goes before a session has begun.
+    pub async fn serve_stdio(self, stop: CancellationToken) -> Result<(), String> {
         self.warm_up();
         let (input, output) = rmcp::transport::stdio_pipes();
-        let service = self.serve((stdio::mended(input), output)).await.map_err(|error| error.to_string())?;
-        service.waiting().await.map_err(|error| error.to_string())?;
-        Ok(())
+        let (transport, rest) = stdio::open(input, output, stop.clone());
+        let served = match self.serve(transport).await {
+            Ok(service) => service.waiting().await.map(|_| ()).map_err(|error| error.to_string()),
+            Err(_) if stop.is_cancelled() => Ok(()),
+            Err(_) => Err("the client hung up before a session had begun".to_owned()),
+        };
+        rest.written().await;
+        served
     }
 }
 
@@ -152,7 +159,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let (session, cancel) = (Arc::clone(&self.session), context.ct.clone());
-        let slot = self.slot().await.ok_or_else(|| ErrorData::internal_error(BUSY, None))?;
+        let slot = self.slot(&cancel).await.ok_or_else(|| ErrorData::internal_error(BUSY, None))?;
         let work = move || {
             let _slot = slot;
             prompts::get(&session, &request.name, request.arguments.as_ref(), &Call { cancel, progress: None })
@@ -167,11 +174,9 @@ impl ServerHandler for Server {
 
     /// What is none of the protocol's requests: also one of its methods with parameters that are not those of the method.
     async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
-        let problem = request.params.as_ref().and_then(|params| params.get("problem")?.as_str());
-        Err(match (request.method.as_str(), problem) {
-            (stdio::UNREADABLE, Some(problem)) => ErrorData::invalid_request(problem.to_owned(), None),
-            ("tools/call", _) => ErrorData::invalid_params(CALL, None),
-            (method, _) => {
+        Err(match request.method.as_str() {
+            "tools/call" => ErrorData::invalid_params(CALL, None),
+            method => {
                 let message = format!("There is no method {}, or not with these params.", crate::error::quote(method));
                 ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
             }
@@ -184,7 +189,7 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(format!("There is no tool {name}; call tools/list for those there are."), None));
         };
         self.note_session(&context);
-        let Some(slot) = self.slot().await else { return Ok(CallToolResult::error(vec![ContentBlock::text(BUSY)]).into()) };
+        let Some(slot) = self.slot(&context.ct).await else { return Ok(CallToolResult::error(vec![ContentBlock::text(BUSY)]).into()) };
         let question =
             request.arguments.as_ref().and_then(|arguments| arguments.get("context_focus_question")?.as_str().map(str::to_owned));
         let files = Arc::new(AtomicUsize::new(0));
@@ -232,8 +237,12 @@ async fn with_progress<T>(
                     files => format!("{} searched", counted(files, "file")),
                 };
                 let progress = ProgressNotificationParam::new(token.clone(), seconds).with_message(message);
-                if context.peer.notify_progress(progress).await.is_err() {
-                    context.ct.cancel(); // nobody is listening any more
+                // At the end of the input nothing is sent but answers.
+                tokio::select! {
+                    done = &mut work => return done,
+                    sent = context.peer.notify_progress(progress) => if sent.is_err() {
+                        context.ct.cancel(); // nobody is listening any more
+                    },
                 }
             }
         }

@@ -1,14 +1,16 @@
 //! Running the built binary: as a command, and as a server for rmcp's own client.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{CallToolRequestParams, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RunningService};
 use rmcp::transport::TokioChildProcess;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The binary under test.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_codeskim");
@@ -108,4 +110,88 @@ pub fn codeskim_with_input(directory: &Path, arguments: &[&str], input: &[u8]) -
     let output = child.wait_with_output().expect("it ends");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     Printed { stdout: text(output.stdout), stderr: text(output.stderr), status: output.status.code().unwrap_or(-1) }
+}
+
+/// A server spoken to line by line, for what a well-behaved client cannot do.
+pub struct Raw {
+    pub child: Child,
+    lines: Receiver<String>,
+}
+
+impl Raw {
+    /// A server in a session of a client that initializes.
+    pub fn start(directory: &Path) -> Self {
+        let mut raw = Self::of(Command::new(BINARY).current_dir(directory));
+        raw.begin();
+        raw
+    }
+
+    /// A server that has heard nothing yet.
+    pub fn of(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the server starts");
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        let (to, lines) = channel();
+        std::thread::spawn(move || output.lines().map_while(Result::ok).all(|line| to.send(line).is_ok()));
+        Self { child, lines }
+    }
+
+    /// Initializes.
+    pub fn begin(&mut self) {
+        self.send(initialize(0).to_string());
+        assert_eq!(self.receive()["result"]["protocolVersion"], "2025-06-18");
+        self.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string());
+    }
+
+    pub fn send(&mut self, line: impl AsRef<[u8]>) {
+        self.child.stdin.as_mut().expect("piped").write_all(&[line.as_ref(), b"\n"].concat()).expect("sent");
+    }
+
+    pub fn receive(&mut self) -> Value {
+        let line = self.lines.recv_timeout(Duration::from_secs(120)).expect("an answer");
+        serde_json::from_str(&line).expect("stdout carries nothing but JSON-RPC")
+    }
+
+    /// What is sent and answered next has to be the same: there is nothing else to be received.
+    pub fn is_silent(&mut self) -> bool {
+        self.send(r#"{"jsonrpc":"2.0","id":"silent?","method":"ping"}"#);
+        self.receive()["id"] == "silent?"
+    }
+
+    /// Ends the input: what is answered still, and the exit status.
+    pub fn end(mut self) -> (Vec<Value>, Option<i32>) {
+        drop(self.child.stdin.take());
+        self.rest()
+    }
+
+    /// What is answered still, and the exit status.
+    pub fn rest(mut self) -> (Vec<Value>, Option<i32>) {
+        let mut rest = Vec::new();
+        loop {
+            match self.lines.recv_timeout(Duration::from_secs(120)) {
+                Ok(line) => rest.push(serde_json::from_str(&line).expect("JSON")),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("it does not end"),
+            }
+        }
+        (rest, self.child.wait().expect("it ends").code())
+    }
+
+    pub fn call(&mut self, id: u64, tool: &str, arguments: Value) {
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": id } });
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string());
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The request that begins a session.
+pub fn initialize(id: u64) -> Value {
+    let client = json!({ "name": "test", "version": "0" });
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": params })
 }

@@ -1,6 +1,6 @@
 //! The ledger and what `codeskim stats` makes of it, through the built binary.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use codeskim::tokens::o200k;
 use serde_json::{Value, json};
 
-use crate::common::{BINARY, Client, FILE, QUESTION, REPOSITORY, eras, gap};
+use crate::common::{BINARY, Client, FILE, QUESTION, REPOSITORY, Raw, eras, gap, initialize};
 
 /// A place for a ledger.
 struct Place(tempfile::TempDir);
@@ -199,4 +199,71 @@ async fn a_ledger_that_cannot_be_written_costs_nothing() {
     assert!(place.run(&["read", FILE, "--focus", QUESTION]).starts_with(FILE));
     let client = place.client(&[]).await;
     assert!(client.text("read_file", json!({ "path": FILE, "context_focus_question": QUESTION })).await.starts_with(FILE));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_that_is_told_to_stop_keeps_what_is_noted() {
+    use rustix::process::{Pid, Signal, kill_process};
+    for signal in [Signal::TERM, Signal::INT] {
+        let place = Place::new();
+        let mut raw = Raw::of(&mut place.command(&[]));
+        raw.begin();
+        raw.call(0, "head", json!({ "path": FILE, "lines": 3 }));
+        while raw.receive()["id"] != 0 {}
+        place.wait_for(2); // the vocabulary is read, which may take long on a busy machine
+        for id in 1..=20 {
+            raw.call(id, "head", json!({ "path": FILE, "lines": 3 }));
+            while raw.receive()["id"] != id {}
+        }
+        let process = Pid::from_raw(raw.child.id() as i32).expect("a process");
+        kill_process(process, signal).expect("sent");
+        let (_, status) = raw.rest();
+        assert_eq!((place.entries().len(), status), (22, Some(0)), "{signal:?}");
+    }
+}
+
+#[test]
+fn what_waits_for_a_ledger_that_another_holds_has_a_limit() {
+    let place = Place::new();
+    let lock = place.path().with_extension("lock");
+    std::fs::create_dir_all(lock.parent().expect("a directory")).expect("created");
+    let held = std::fs::File::create(lock).expect("a file");
+    held.lock().expect("held");
+    let mut raw = Raw::of(place.command(&[]).stderr(Stdio::piped()));
+    raw.begin();
+    for id in 1..=1500 {
+        raw.call(id, "head", json!({ "path": FILE, "lines": 1 }));
+        while raw.receive()["id"] != id {}
+    }
+    drop(held);
+    place.wait_for(1000);
+    let mut stderr = raw.child.stderr.take().expect("piped");
+    raw.end();
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).expect("UTF-8");
+    assert_eq!(said.matches("some are not noted").count(), 1, "{said}");
+    let entries = place.entries().len();
+    assert!(entries <= 1010, "{entries} of 1501");
+}
+
+#[test]
+fn what_a_client_writes_is_cut() {
+    let place = Place::new();
+    let mut raw = Raw::of(&mut place.command(&["--ledger-questions"]));
+    let mut request = initialize(0);
+    request["params"]["clientInfo"]["name"] = "é".repeat(1 << 20).into();
+    raw.send(request.to_string());
+    raw.receive();
+    let path = format!("{}{FILE}", "./".repeat(100_000));
+    let question = format!("{}{QUESTION}", " ".repeat(100_000));
+    for path in [FILE, &path] {
+        raw.call(1, "read_file", json!({ "path": path, "context_focus_question": question }));
+        while raw.receive()["id"] != 1 {}
+    }
+    let entries = place.wait_for(2);
+    raw.end();
+    assert_eq!(entries[0]["client"], "é".repeat(200));
+    assert_eq!(entries[1]["question"], QUESTION);
+    assert!(entries.iter().all(|entry| entry.to_string().len() < 10_000), "nothing in it is long");
 }

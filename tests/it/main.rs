@@ -21,6 +21,7 @@ mod search;
 mod serving;
 mod setup;
 mod snapshots;
+mod stdio;
 mod structure;
 mod swe_pruner;
 mod trust;

@@ -1,13 +1,11 @@
 //! What clients see of the server itself.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use rmcp::model::GetPromptRequestParams;
 use serde_json::{Value, json};
 
-use crate::common::{BINARY, Client, REPOSITORY, eras};
+use crate::common::{Client, REPOSITORY, Raw, eras};
 
 #[tokio::test]
 async fn both_eras_list_the_same_tools_and_read_the_same_file() {
@@ -71,40 +69,6 @@ async fn what_agents_are_told_of_reading_is_served_and_short() {
     assert!(get("emacs").await.expect_err("no such agent").to_string().contains("nothing for the agent \"emacs\""));
 }
 
-/// A server spoken to line by line, for what a well-behaved client cannot do.
-struct Raw {
-    child: std::process::Child,
-    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
-}
-
-impl Raw {
-    fn start(directory: &Path) -> Self {
-        let mut child =
-            Command::new(BINARY).current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the server starts");
-        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let mut raw = Self { child, lines };
-        let client = json!({ "name": "test", "version": "0" });
-        raw.send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client } }).to_string());
-        assert_eq!(raw.receive()["result"]["protocolVersion"], "2025-06-18");
-        raw.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string());
-        raw
-    }
-
-    fn send(&mut self, line: &str) {
-        writeln!(self.child.stdin.as_mut().expect("piped"), "{line}").expect("sent");
-    }
-
-    fn receive(&mut self) -> Value {
-        let line = self.lines.next().expect("a line").expect("UTF-8");
-        serde_json::from_str(&line).expect("stdout carries nothing but JSON-RPC")
-    }
-
-    fn call(&mut self, id: u64, tool: &str, arguments: Value) {
-        let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": id } });
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string());
-    }
-}
-
 /// Valid JSON that a server of the protocol cannot take: a client that waits for an answer gets one.
 #[test]
 fn a_request_that_is_none_is_answered() {
@@ -118,7 +82,7 @@ fn a_request_that_is_none_is_answered() {
         (r#"{"name":"head","arguments":"{}"}"#, -32602, "params must have the name of a tool and an object of arguments: "),
         ("{}", -32602, "params must have the name of a tool and an object of arguments: "),
     ] {
-        raw.send(&call(params));
+        raw.send(call(params));
         let answer = raw.receive();
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(code)), "{answer}");
         assert!(answer["error"]["message"].as_str().expect("a message").starts_with(problem), "{answer}");
@@ -134,42 +98,33 @@ fn a_call_with_a_faulty_character_is_answered() {
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"read_file","arguments":{{"path":""#),
             r#"","end_line":1}}}"#,
         );
-        [before.as_bytes(), path, after.as_bytes(), b"\n"].concat()
+        [before.as_bytes(), path, after.as_bytes()].concat()
     };
     for (id, path, said) in
         [(7, &br"half \ud83d"[..], "half \u{fffd}"), (8, &b"caf\xe9"[..], "caf\u{fffd}"), (9, &br"whole \ud83d\ude00"[..], "whole 😀")]
     {
-        raw.child.stdin.as_mut().expect("piped").write_all(&call(id, path)).expect("sent");
+        raw.send(call(id, path));
         let answer = raw.receive();
         let text = answer["result"]["content"][0]["text"].as_str().expect("text");
         assert!(answer["id"] == id && text.starts_with(&format!("There is no file \"{said}\"")), "{answer}");
     }
 }
 
-impl Drop for Raw {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
-fn malformed_input_does_not_end_the_session() {
+fn a_tool_that_is_none_does_not_end_the_session() {
     let mut server = Raw::start(Path::new(REPOSITORY));
-    server.send("{ this is not JSON");
-    server.send("");
+    server.call(2, "no_such_tool", json!({}));
+    assert_eq!(server.receive()["error"]["code"], -32602);
     server.call(1, "head", json!({ "path": "Cargo.toml", "lines": 1 }));
     let answer = server.receive();
     assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(1), &json!("[package]\n")));
-    server.call(2, "no_such_tool", json!({}));
-    assert_eq!(server.receive()["error"]["code"], -32602);
 }
 
-/// A search through gigabytes: one file under many names.
-fn endless_search(directory: &Path) -> Value {
+/// A search through gigabytes: one file under so many names.
+pub fn long_search(directory: &Path, files: usize) -> Value {
     let first = directory.join("000.txt");
     std::fs::write(&first, ("a b ".repeat(25) + "\n").repeat(80_000)).expect("written");
-    for i in 1..1000 {
+    for i in 1..files {
         std::fs::hard_link(&first, directory.join(format!("{i:03}.txt"))).expect("linked");
     }
     json!({ "pattern": "[a-z]\\s(?:[a-z]|\\s){40,200}\\d" })
@@ -178,12 +133,12 @@ fn endless_search(directory: &Path) -> Value {
 #[test]
 fn a_long_search_reports_progress_and_stops_when_cancelled() {
     let directory = tempfile::tempdir().expect("a directory");
-    let arguments = endless_search(directory.path());
+    let arguments = long_search(directory.path(), 1000);
     let mut server = Raw::start(directory.path());
     server.call(7, "grep", arguments);
     let progress = server.receive();
     assert_eq!((&progress["method"], &progress["params"]["progressToken"]), (&json!("notifications/progress"), &json!(7)));
-    server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } }).to_string());
+    server.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } }).to_string());
     server.call(8, "head", json!({ "path": "000.txt", "lines": 1 }));
     while server.receive()["id"] != 8 {}
     // The search itself has stopped, and not only its answer: nothing uses the processor any more.

@@ -223,7 +223,7 @@ impl<'a> Search<'a> {
                 let found = session.workspace.open_location(&location).map(|open| self.one_file(open, room));
                 match found {
                     Ok(Ok(found)) if is_hidden => {
-                        drop(hidden.fetch_add(usize::from(found.matches > 0 && !found.binary), Ordering::Relaxed))
+                        hidden.fetch_add(usize::from(found.matches > 0 && !found.binary), Ordering::Relaxed);
                     }
                     Ok(Ok(found)) if !found.binary => collect(&location, found),
                     Ok(Ok(found)) => {

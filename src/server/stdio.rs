@@ -66,7 +66,7 @@ fn answerable(message: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
 }
 
 /// A message without bytes that are no UTF-8 and escapes that are half a character.
-fn mend(message: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn mend(message: &[u8]) -> Cow<'_, [u8]> {
     let text = String::from_utf8_lossy(message);
     if !(text.contains("\\ud") || text.contains("\\uD")) {
         return match text {

@@ -3,6 +3,7 @@
 mod bad_input;
 mod command_line;
 mod common;
+mod connections;
 mod definitions;
 mod eval;
 mod fuzz;

@@ -35,11 +35,18 @@ pub fn serve(arguments: &[&str], token: Option<&str>) -> Served {
         Some(token) => command.env("CODESKIM_TOKEN", token),
         None => command.env_remove("CODESKIM_TOKEN"),
     };
-    let mut child = command.spawn().expect("the binary starts");
-    let mut said = String::new();
-    BufReader::new(child.stderr.take().expect("piped")).read_line(&mut said).expect("it says where it serves");
-    let base = said.split("http://").nth(1).and_then(|rest| rest.split("/mcp").next()).unwrap_or_else(|| panic!("{said}"));
-    Served { child, base: format!("http://{base}").replace("0.0.0.0", "127.0.0.1") }
+    Served::of(&mut command)
+}
+
+impl Served {
+    /// The server that a command starts, once it says where it serves.
+    pub fn of(command: &mut Command) -> Self {
+        let mut child = command.spawn().expect("the binary starts");
+        let mut said = String::new();
+        BufReader::new(child.stderr.take().expect("piped")).read_line(&mut said).expect("it says where it serves");
+        let base = said.split("http://").nth(1).and_then(|rest| rest.split("/mcp").next()).unwrap_or_else(|| panic!("{said}"));
+        Self { child, base: format!("http://{base}").replace("0.0.0.0", "127.0.0.1") }
+    }
 }
 
 fn agent() -> ureq::Agent {

@@ -24,6 +24,8 @@ const NAMED: usize = 3;
 /// Linux refuses longer paths itself (PATH_MAX); refusing them here keeps them out of every message.
 const LONGEST_PATH: usize = 4096;
 
+/// Links that are followed in a path; Linux follows as many.
+const MOST_LINKS: usize = 40;
 /// Characters of the names told of a directory that was to be read as a file.
 const LISTED: usize = 600;
 
@@ -38,6 +40,8 @@ pub struct Workspace {
 pub struct Root {
     /// Its canonical path, for messages and for the walker.
     path: PathBuf,
+    /// The path by which it was given, made absolute; links in it may begin so.
+    given: PathBuf,
     dir: Dir,
     /// Which directory it is, to see whether its path still leads there.
     identity: same_file::Handle,
@@ -260,13 +264,25 @@ impl Workspace {
             let relative: PathBuf = wanted.components().filter(|component| *component != Component::CurDir).collect();
             return Ok((0..self.roots.len()).map(|root| Location { root, relative: relative.clone() }).collect());
         }
-        let inside = |p: &Path| {
-            self.roots.iter().enumerate().find_map(|(root, r)| {
-                let relative = p.strip_prefix(&r.path).ok()?.to_path_buf();
-                Some(vec![Location { root, relative }])
-            })
-        };
-        inside(wanted).or_else(|| inside(&resolve_existing(wanted)?)).ok_or_else(|| self.outside(path))
+        let place = self.inside(wanted).or_else(|| self.by_other_name(wanted));
+        place.map(|place| vec![place]).ok_or_else(|| self.outside(path))
+    }
+
+    /// The place that an absolute path names, if it begins as one of the roots does.
+    fn inside(&self, path: &Path) -> Option<Location> {
+        let of = |(root, opened): (usize, &Root)| Some(Location { root, relative: path.strip_prefix(&opened.path).ok()?.to_path_buf() });
+        self.roots.iter().enumerate().find_map(of)
+    }
+
+    /// The same of a path that reaches a root by another name: only as much of it is followed as leads there, and nothing after a `..`.
+    fn by_other_name(&self, path: &Path) -> Option<Location> {
+        let down: PathBuf = path.components().take_while(|part| *part != Component::ParentDir).collect();
+        let mut beginnings: Vec<&Path> = down.ancestors().collect();
+        beginnings.reverse();
+        let real = beginnings.into_iter().map_while(|beginning| Some((beginning, beginning.canonicalize().ok()?)));
+        let (beginning, mut place) = real.filter_map(|(beginning, real)| Some((beginning, self.inside(&real)?))).next()?;
+        place.relative.push(path.strip_prefix(beginning).ok()?);
+        Some(place)
     }
 
     /// Files are opened beneath the handles and listed by path: once these part, what is listed is not what is read.
@@ -368,18 +384,24 @@ fn no_root(path: &Path, error: &io::Error) -> Error {
 impl Root {
     fn open(path: &Path) -> Result<Self> {
         let no_root = |error| no_root(path, &error);
+        let given = std::path::absolute(path).map_err(no_root)?;
         let path = path.canonicalize().map_err(no_root)?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(no_root)?;
         let identity = dir.try_clone().and_then(|dir| same_file::Handle::from_file(dir.into_std_file())).map_err(no_root)?;
-        Ok(Self { path, dir, identity })
+        Ok(Self { path, given, dir, identity })
     }
 
     fn is_at_its_path(&self) -> bool {
         same_file::Handle::from_path(&self.path).is_ok_and(|there| there == self.identity)
     }
 
+    /// What the target of a link has after this root's path, by either of its names.
+    fn inside<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        path.strip_prefix(&self.path).or_else(|_| path.strip_prefix(&self.given)).ok()
+    }
+
     /// What `act` does with a path beneath this root. A link with an absolute target is refused beneath a handle, even when it points into the
-    /// root, so that the path is followed by name and tried again.
+    /// root, so that its links are read one by one and the path is tried again.
     fn through_links<T>(&self, relative: &Path, act: impl Fn(&Dir, &Path) -> io::Result<T>) -> io::Result<T> {
         match act(&self.dir, relative) {
             Err(error) if is_escape(&error) => act(&self.dir, &self.resolve(relative).ok_or(error)?),
@@ -387,13 +409,51 @@ impl Root {
         }
     }
 
-    /// Where a path leads once all links of its existing part are followed, if that is beneath this root. Only a name: it is opened beneath the
-    /// handle again. None for one with `..`, which may have led outside and back: whether it did would tell what exists there.
+    /// Where a path leads, if every link on the way stays beneath this root by its text alone: what it says of places outside is never looked at.
+    /// Only a name: it is opened beneath the handle again. From where nothing leads further it is as it was.
     fn resolve(&self, relative: &Path) -> Option<PathBuf> {
-        if relative.components().any(|part| part == Component::ParentDir) {
-            return None;
+        let (mut reached, mut left, mut links) = (PathBuf::new(), relative.to_path_buf(), 0);
+        loop {
+            let mut parts = left.components();
+            let after = match parts.next() {
+                None => return Some(reached),
+                Some(Component::CurDir) => parts.as_path().to_path_buf(),
+                Some(Component::ParentDir) if !reached.as_os_str().is_empty() && !self.is_directory(&reached) => {
+                    return Some(reached.join(left));
+                }
+                Some(Component::ParentDir) => {
+                    let after = parts.as_path().to_path_buf();
+                    reached.pop().then_some(after)?
+                }
+                Some(Component::Normal(name)) => {
+                    let next = reached.join(name);
+                    match self.dir.read_link_contents(&next) {
+                        Ok(_) if links == MOST_LINKS => return None,
+                        Ok(target) => {
+                            links += 1;
+                            let target = if target.is_absolute() {
+                                reached = PathBuf::new();
+                                self.inside(&target)?
+                            } else {
+                                &target
+                            };
+                            target.join(parts.as_path())
+                        }
+                        Err(_) => {
+                            reached = next;
+                            parts.as_path().to_path_buf()
+                        }
+                    }
+                }
+                Some(Component::RootDir | Component::Prefix(_)) => return None,
+            };
+            left = after;
         }
-        Some(resolve_existing(&self.path.join(relative))?.strip_prefix(&self.path).ok()?.to_path_buf())
+    }
+
+    /// Whether a path without links is a directory's.
+    fn is_directory(&self, path: &Path) -> bool {
+        self.dir.symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
     }
 }
 
@@ -405,13 +465,4 @@ fn is_missing(error: &io::Error) -> bool {
 /// cap-std reports a path that leads outside as a permission error that no system call has returned.
 fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
-}
-
-/// A path with the links of its existing part followed, as far as its first `..`: how a root is recognised that is reached by another name.
-fn resolve_existing(path: &Path) -> Option<PathBuf> {
-    let down: PathBuf = path.components().take_while(|part| *part != Component::ParentDir).collect();
-    down.ancestors().find_map(|ancestor| {
-        let rest = path.strip_prefix(ancestor).ok()?;
-        Some(ancestor.canonicalize().ok()?.join(rest))
-    })
 }

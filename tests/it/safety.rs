@@ -129,6 +129,75 @@ async fn a_way_back_into_the_root_does_not_tell_what_is_outside() {
     }
 }
 
+/// A link out of the root and back in would tell that there is such a link outside.
+#[tokio::test]
+async fn links_that_lead_out_and_back_are_refused() {
+    let parent = tempfile::tempdir().expect("a directory");
+    let real = parent.path().canonicalize().expect("a path");
+    let (root, outside) = (real.join("root"), real.join("outside"));
+    std::fs::create_dir_all(root.join("sub/deep")).expect("created");
+    std::fs::create_dir(&outside).expect("created");
+    std::fs::write(root.join("a.py"), "text\n").expect("written");
+    let link = |target: &Path, at: &Path| symlink(target, at).expect("linked");
+    link(&root, &outside.join("back"));
+    link(&root.join("a.py"), &outside.join("file"));
+    link(&outside, &root.join("out"));
+    link(&outside.join("back/a.py"), &root.join("there"));
+    link(Path::new("../outside/file"), &root.join("relative"));
+    link(Path::new("../root/a.py"), &root.join("around"));
+    link(&outside.join("../root/a.py"), &root.join("up"));
+    link(&root.join("../root/a.py"), &root.join("above"));
+    link(&root.join("../outside/back/a.py"), &root.join("above-out"));
+    link(&root.join("out"), &root.join("chain"));
+    link(&root.join("loop"), &root.join("loop"));
+    link(Path::new("/proc/self/cwd"), &root.join("cwd"));
+    link(&root, &real.join("alias"));
+    let absolute = |path: &str| real.join(path).display().to_string();
+    let client = Client::start(&root, eras()[0].clone()).await;
+    for path in [
+        "out/back/a.py",
+        "out/file",
+        "there",
+        "relative",
+        "around",
+        "up",
+        "above",
+        "above-out",
+        "chain/back/a.py",
+        "chain/back",
+        "sub/../out/back/a.py",
+        "out/back/out/back/a.py",
+        "loop",
+        "cwd/a.py",
+        &absolute("root/out/back/a.py"),
+        &absolute("alias/out/back/a.py"),
+        &absolute("alias/out/file"),
+    ] {
+        for (tool, arguments) in [
+            ("read_file", json!({ "path": path })),
+            ("head", json!({ "path": path })),
+            ("grep", json!({ "pattern": "text", "path": path })),
+            ("repo_map", json!({ "roots": [path] })),
+        ] {
+            let answer = client.call(tool, arguments).await;
+            assert!(answer.is_error && answer.text.contains("outside the root"), "{tool} {path}: {answer:?}");
+        }
+    }
+    link(&root.join("sub"), &root.join("folder"));
+    link(&root.join("folder/deep"), &root.join("sub/chained"));
+    link(&root.join("sub/chained/../../a.py"), &root.join("sub/deep/dotted"));
+    link(&real.join("alias/sub"), &root.join("by-alias"));
+    for path in ["folder/chained/dotted", "sub/chained/dotted", "folder/../a.py", "folder/chained/../chained/dotted"] {
+        assert_eq!(client.text("read_file", json!({ "path": path })).await, "text\n", "{path}");
+    }
+    for path in ["folder/missing", "folder/missing/../x", "sub/chained/dotted/../x"] {
+        assert!(client.call("read_file", json!({ "path": path })).await.text.contains("There is no file"), "{path}");
+    }
+    let given = codeskim(&real, &["--root", &absolute("alias"), "read", "by-alias/deep/dotted"]);
+    assert_eq!(given.stdout, "text\n", "a link may begin as the root was given: {given:?}");
+    assert!(client.call("read_file", json!({ "path": "by-alias/deep/dotted" })).await.text.contains("outside the root"));
+}
+
 #[tokio::test]
 async fn several_roots_are_searched_in_order_and_shown_with_absolute_paths() {
     let (one, two) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));

@@ -282,9 +282,11 @@ impl<'a> Search<'a> {
         let any = |globs: &[String]| -> Result<bool> {
             let (found, enough) = (AtomicUsize::new(0), self.cancel.child_token());
             for start in starts {
-                workspace.walk(start, globs, &enough, |_| {
-                    found.fetch_add(1, Ordering::Relaxed);
-                    enough.cancel();
+                workspace.walk(start, globs, &enough, |file| {
+                    if workspace.is_file(&file) {
+                        found.fetch_add(1, Ordering::Relaxed);
+                        enough.cancel();
+                    }
                 })?;
             }
             Ok(found.into_inner() > 0)

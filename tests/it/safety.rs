@@ -198,6 +198,48 @@ async fn links_that_lead_out_and_back_are_refused() {
     assert!(client.call("read_file", json!({ "path": "by-alias/deep/dotted" })).await.text.contains("outside the root"));
 }
 
+/// The walk lists names by path, so that those of elsewhere may be among them; none of these is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_of_a_directory_that_becomes_a_link_are_not_told() {
+    let outside = tempfile::tempdir().expect("a directory");
+    for name in 0..40 {
+        std::fs::write(outside.path().join(format!("outsider{name}.py")), "def outsider(): pass\n").expect("written");
+    }
+    let root = tempfile::tempdir().expect("a directory");
+    let (place, kept, link) = (root.path().join("d"), root.path().join(".kept"), root.path().join(".link"));
+    std::fs::create_dir(&place).expect("created");
+    std::fs::write(place.join("seen.py"), "def seen(): pass\n").expect("written");
+    symlink(outside.path(), &link).expect("linked");
+    let stop = AtomicBool::new(false);
+    let client = Client::start(root.path(), eras()[0].clone()).await;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                for (from, to) in [(&place, &kept), (&link, &place), (&place, &link), (&kept, &place)] {
+                    std::fs::rename(from, to).expect("renamed");
+                }
+            }
+        });
+        let calls = async {
+            let _stop = Stop(&stop);
+            for _ in 0..300 {
+                for (tool, arguments) in [
+                    ("repo_map", json!({})),
+                    ("repo_map", json!({ "roots": ["d"] })),
+                    ("search", json!({ "query": "Where is outsider defined?" })),
+                    ("grep", json!({ "pattern": "outside." })),
+                    ("read_file", json!({ "path": "outsider1.py" })),
+                ] {
+                    let answer = client.call(tool, arguments).await;
+                    let told = answer.text.replace("\"outsider1.py\"", "").replace("Where is outsider defined", "");
+                    assert!(!told.contains("outsider"), "{tool}: {answer:?}");
+                }
+            }
+        };
+        tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(calls));
+    });
+}
+
 #[tokio::test]
 async fn several_roots_are_searched_in_order_and_shown_with_absolute_paths() {
     let (one, two) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::listing::Notes;
 use super::{Location, Workspace};
 use crate::error::{Error, Result, quote, shorten};
+use crate::regular;
 
 /// Characters of a glob, at most: its compiler calls itself at every brace.
 const LONGEST_GLOB: usize = 1000;
@@ -25,6 +26,8 @@ const LONGEST_GLOB: usize = 1000;
 const MOST_BRACES: usize = 100;
 /// Bytes of an ignore file, at most: its rules are compiled for every search.
 const LARGEST_RULES: u64 = 1_000_000;
+/// Bytes of a file in which git names another, at most.
+const LONGEST_NAME: u64 = 1 << 14;
 /// The ignore files of a directory.
 const RULES: [&str; 2] = [".gitignore", ".ignore"];
 /// Entries looked at, at most, to suggest another file for one that does not exist.
@@ -41,7 +44,7 @@ impl Workspace {
     /// A glob that cannot be parsed, or an ignore file in or above `start` that is not harmless; directories below with such a
     /// file are among those that could not be listed.
     pub fn walk(&self, start: &Location, globs: &[String], cancel: &CancellationToken, visit: impl Fn(Location) + Sync) -> Result<usize> {
-        self.walk_noting(start, globs, cancel, None, |location, _| visit(location))
+        self.walk_noting(start, globs, cancel, None, visit)
     }
 
     /// The same, which notes the directories and ignore files that decide what is visited.
@@ -51,7 +54,7 @@ impl Workspace {
         globs: &[String],
         cancel: &CancellationToken,
         notes: Option<&Arc<Notes>>,
-        visit: impl Fn(Location, &DirEntry) + Sync,
+        visit: impl Fn(Location) + Sync,
     ) -> Result<usize> {
         let (root, from) = (&self.roots[start.root].path, self.absolute(start));
         if let Some(notes) = notes {
@@ -109,7 +112,7 @@ impl Workspace {
                     return WalkState::Continue;
                 }
                 if let Some(location) = self.beneath(start, entry.path()) {
-                    visit(location, &entry);
+                    visit(location);
                 }
                 WalkState::Continue
             })
@@ -225,23 +228,25 @@ fn note_above(root: &Path, from: &Path, notes: &Notes) {
     ignore::gitignore::gitconfig_excludes_path().into_iter().for_each(|file| notes.note(file));
 }
 
-/// The file of a repository that excludes without being committed. A worktree's `.git` names its own directory, and that the one it has in common
-/// with the others; what lies beneath the root is followed nowhere else.
+/// The file of a repository that excludes without being committed. Where `.git` is a file, it is that of the repository of which this is a
+/// worktree, by git's own rules: a directory of the repository, which anybody's `.git` may name, has to name this `.git` in turn.
 fn exclude_of(root: &Path, repository: &Path) -> Option<PathBuf> {
     let git = repository.join(".git");
     if git.is_dir() {
         return Some(git.join("info/exclude"));
     }
-    let stays = |path: PathBuf| {
-        path.canonicalize().ok().filter(|path| !repository.starts_with(root) || path.starts_with(root) || repository == root)
-    };
-    let line = |file: PathBuf| {
-        let text = is_harmless(root, &file).then(|| std::fs::read_to_string(&file).ok()).flatten()?;
-        text.lines().next().map(str::to_owned)
-    };
-    let own = stays(repository.join(line(git)?.strip_prefix("gitdir: ")?))?;
-    let common = stays(own.join(line(own.join("commondir"))?))?;
-    Some(common.join("info/exclude"))
+    let own = repository.join(first_line(&git)?.strip_prefix("gitdir: ")?).canonicalize().ok()?;
+    let is_its_own = own.join(first_line(&own.join("gitdir"))?).canonicalize().ok()? == git.canonicalize().ok()?;
+    let common = own.join(first_line(&own.join("commondir"))?).canonicalize().ok()?;
+    let stays = !repository.starts_with(root) || common.starts_with(root) || repository == root;
+    (is_its_own && stays && own.parent()? == common.join("worktrees")).then(|| common.join("info/exclude"))
+}
+
+/// The first line of a small file, in which git names another.
+fn first_line(file: &Path) -> Option<String> {
+    let mut line = String::new();
+    regular::open(file).ok()??.take(LONGEST_NAME).read_to_string(&mut line).ok()?;
+    line.lines().next().map(str::to_owned)
 }
 
 /// The ignore file of a directory, if it has one that is not harmless.

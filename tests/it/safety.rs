@@ -240,6 +240,55 @@ async fn names_of_a_directory_that_becomes_a_link_are_not_told() {
     });
 }
 
+/// The excludes of a repository are read where git itself has it that this is its worktree, and nothing elsewhere is read or named.
+#[test]
+fn a_git_file_leads_nowhere_but_to_its_own_repository() {
+    let parent = tempfile::tempdir().expect("a directory");
+    let real = parent.path().canonicalize().expect("a path");
+    let (repository, worktree, root) = (real.join("repository"), real.join("worktree"), real.join("root"));
+    let git = |directory: &Path, arguments: &[&str]| {
+        let named = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
+        let output = std::process::Command::new("git").args(named).args(arguments).current_dir(directory).output().expect("git runs");
+        assert!(output.status.success(), "{output:?}");
+    };
+    let fill = |directory: &Path| {
+        ["seen.txt", "excluded.txt"].into_iter().for_each(|name| std::fs::write(directory.join(name), "needle\n").expect("written"))
+    };
+    let search = |directory: &Path| codeskim(directory, &["grep", "needle"]);
+    std::fs::create_dir_all(&repository).expect("created");
+    git(&repository, &["init", "-q"]);
+    git(&repository, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    git(&repository, &["worktree", "add", "-q", "../worktree"]);
+    std::fs::write(repository.join(".git/info/exclude"), "excluded.txt\n").expect("written");
+    fill(&worktree);
+    assert_eq!(search(&worktree).stdout, "seen.txt\n1:needle\n", "a real worktree");
+    // A directory elsewhere that anybody may have made: it does not name this root.
+    let elsewhere = real.join("elsewhere/worktrees/w");
+    std::fs::create_dir_all(&elsewhere).expect("created");
+    std::fs::create_dir_all(real.join("elsewhere/info")).expect("created");
+    std::fs::write(elsewhere.join("commondir"), "../..\n").expect("written");
+    std::fs::create_dir_all(root.join("own/worktrees/w")).expect("created");
+    fill(&root);
+    let all = "excluded.txt\n1:needle\n\nseen.txt\n1:needle\n";
+    let excluded = |text: &[u8]| std::fs::write(real.join("elsewhere/info/exclude"), text).expect("written");
+    let gits = [elsewhere.clone(), repository.join(".git"), repository.join(".git/worktrees/worktree"), root.join("own/worktrees/w")];
+    for text in [b"excluded.txt\n".to_vec(), b"{".repeat(1000), vec![b'\n'; 2_000_000]] {
+        excluded(&text);
+        for own in &gits {
+            std::fs::write(root.join(".git"), format!("gitdir: {}\n", own.display())).expect("written");
+            let printed = search(&root);
+            assert_eq!((printed.stdout.as_str(), printed.stderr.as_str()), (all, ""), "{own:?}");
+        }
+    }
+    // One inside the root may say what it likes, and leads no further.
+    excluded(b"excluded.txt\n");
+    for common in [real.join("elsewhere"), repository.join(".git")] {
+        std::fs::write(root.join("own/worktrees/w/gitdir"), root.join(".git").display().to_string()).expect("written");
+        std::fs::write(root.join("own/worktrees/w/commondir"), common.display().to_string()).expect("written");
+        assert_eq!(search(&root).stdout, all, "{common:?}");
+    }
+}
+
 #[tokio::test]
 async fn several_roots_are_searched_in_order_and_shown_with_absolute_paths() {
     let (one, two) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
@@ -318,6 +367,7 @@ fn ignored_and_hidden_files_are_not_searched() {
     let own = root.path().join(".git/worktrees/w");
     std::fs::create_dir_all(&own).expect("created");
     std::fs::write(own.join("commondir"), "../..\n").expect("written");
+    std::fs::write(own.join("gitdir"), format!("{}\n", worktree.path().join(".git").display())).expect("written");
     std::fs::write(worktree.path().join(".git"), format!("gitdir: {}\n", own.display())).expect("written");
     ["seen.txt", "excluded.txt"].into_iter().for_each(|name| std::fs::write(worktree.path().join(name), "needle\n").expect("written"));
     assert_eq!(codeskim(worktree.path(), &["grep", "needle"]).stdout, "seen.txt\n1:needle\n", "a worktree has its repository's excludes");

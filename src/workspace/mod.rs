@@ -5,12 +5,15 @@
 //! and, from one call to the next, [`listing`]'s.
 
 pub mod listing;
+mod repository;
+mod rules;
 pub mod text;
 pub mod walk;
 
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use cap_fs_ext::OpenOptionsSyncExt;
@@ -32,7 +35,7 @@ const LISTED: usize = 600;
 /// The roots: the only directories that are read.
 #[derive(Debug)]
 pub struct Workspace {
-    roots: Vec<Root>,
+    roots: Vec<Arc<Root>>,
 }
 
 /// One root, held open.
@@ -98,12 +101,12 @@ impl Workspace {
     /// # Errors
     /// One that does not exist or is not a directory.
     pub fn open<P: AsRef<Path>>(roots: &[P]) -> Result<Self> {
-        let mut opened: Vec<Root> = Vec::new();
+        let mut opened: Vec<Arc<Root>> = Vec::new();
         for root in roots {
             let root = Root::open(root.as_ref())?;
             if !opened.iter().any(|other| root.path.starts_with(&other.path)) {
                 opened.retain(|other| !other.path.starts_with(&root.path));
-                opened.push(root);
+                opened.push(Arc::new(root));
             }
         }
         if opened.is_empty() {
@@ -147,9 +150,7 @@ impl Workspace {
             return Err(self.is_directory("The root".to_owned(), location));
         }
         let fail = |error: io::Error| self.classify(&shown, error);
-        let mut options = OpenOptions::new();
-        options.read(true).nonblock(true); // opening a FIFO must not wait for its writer
-        let file = root.through_links(&location.relative, |dir, path| dir.open_with(path, &options)).map_err(fail)?;
+        let file = root.open_at_once(&location.relative).map_err(fail)?;
         let metadata = file.metadata().map_err(fail)?;
         if metadata.is_dir() {
             return Err(self.is_directory(quote(&shown), location));
@@ -270,7 +271,8 @@ impl Workspace {
 
     /// The place that an absolute path names, if it begins as one of the roots does.
     fn inside(&self, path: &Path) -> Option<Location> {
-        let of = |(root, opened): (usize, &Root)| Some(Location { root, relative: path.strip_prefix(&opened.path).ok()?.to_path_buf() });
+        let of =
+            |(root, opened): (usize, &Arc<Root>)| Some(Location { root, relative: path.strip_prefix(&opened.path).ok()?.to_path_buf() });
         self.roots.iter().enumerate().find_map(of)
     }
 
@@ -407,6 +409,20 @@ impl Root {
             Err(error) if is_escape(&error) => act(&self.dir, &self.resolve(relative).ok_or(error)?),
             done => done,
         }
+    }
+
+    /// Opens what is beneath this root, without waiting for the writer of a FIFO.
+    fn open_at_once(&self, relative: &Path) -> io::Result<cap_std::fs::File> {
+        let mut options = OpenOptions::new();
+        options.read(true).nonblock(true);
+        self.through_links(relative, |dir, path| dir.open_with(path, &options))
+    }
+
+    /// Opens a regular file, or a directory as one; none if there is something else.
+    fn open_regular(&self, relative: &Path) -> io::Result<Option<File>> {
+        let file = self.open_at_once(relative)?;
+        let kind = file.metadata()?.file_type();
+        Ok((kind.is_file() || kind.is_dir()).then(|| file.into_std()))
     }
 
     /// Where a path leads, if every link on the way stays beneath this root by its text alone: what it says of places outside is never looked at.

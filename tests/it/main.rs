@@ -14,6 +14,7 @@ mod ledger;
 mod listing;
 mod protocol;
 mod repo_map;
+mod rules;
 mod safety;
 mod search;
 mod serving;

@@ -4,6 +4,7 @@
 //! outside, and is checked after it is open, not before. What the text says is [`text`]'s business; which files exist is [`walk`]'s
 //! and, from one call to the next, [`listing`]'s.
 
+mod links;
 pub mod listing;
 mod repository;
 mod rules;
@@ -27,8 +28,6 @@ const NAMED: usize = 3;
 /// Linux refuses longer paths itself (PATH_MAX); refusing them here keeps them out of every message.
 const LONGEST_PATH: usize = 4096;
 
-/// Links that are followed in a path; Linux follows as many.
-const MOST_LINKS: usize = 40;
 /// Characters of the names told of a directory that was to be read as a file.
 const LISTED: usize = 600;
 
@@ -397,16 +396,13 @@ impl Root {
         same_file::Handle::from_path(&self.path).is_ok_and(|there| there == self.identity)
     }
 
-    /// What the target of a link has after this root's path, by either of its names.
-    fn inside<'a>(&self, path: &'a Path) -> Option<&'a Path> {
-        path.strip_prefix(&self.path).or_else(|_| path.strip_prefix(&self.given)).ok()
-    }
-
     /// What `act` does with a path beneath this root. A link with an absolute target is refused beneath a handle, even when it points into the
     /// root, so that its links are read one by one and the path is tried again.
     fn through_links<T>(&self, relative: &Path, act: impl Fn(&Dir, &Path) -> io::Result<T>) -> io::Result<T> {
         match act(&self.dir, relative) {
-            Err(error) if is_escape(&error) => act(&self.dir, &self.resolve(relative).ok_or(error)?),
+            Err(error) if is_escape(&error) => {
+                act(&self.dir, &links::resolve(&self.dir, [&self.path, &self.given], relative).ok_or(error)?)
+            }
             done => done,
         }
     }
@@ -423,53 +419,6 @@ impl Root {
         let file = self.open_at_once(relative)?;
         let kind = file.metadata()?.file_type();
         Ok((kind.is_file() || kind.is_dir()).then(|| file.into_std()))
-    }
-
-    /// Where a path leads, if every link on the way stays beneath this root by its text alone: what it says of places outside is never looked at.
-    /// Only a name: it is opened beneath the handle again. From where nothing leads further it is as it was.
-    fn resolve(&self, relative: &Path) -> Option<PathBuf> {
-        let (mut reached, mut left, mut links) = (PathBuf::new(), relative.to_path_buf(), 0);
-        loop {
-            let mut parts = left.components();
-            let after = match parts.next() {
-                None => return Some(reached),
-                Some(Component::CurDir) => parts.as_path().to_path_buf(),
-                Some(Component::ParentDir) if !reached.as_os_str().is_empty() && !self.is_directory(&reached) => {
-                    return Some(reached.join(left));
-                }
-                Some(Component::ParentDir) => {
-                    let after = parts.as_path().to_path_buf();
-                    reached.pop().then_some(after)?
-                }
-                Some(Component::Normal(name)) => {
-                    let next = reached.join(name);
-                    match self.dir.read_link_contents(&next) {
-                        Ok(_) if links == MOST_LINKS => return None,
-                        Ok(target) => {
-                            links += 1;
-                            let target = if target.is_absolute() {
-                                reached = PathBuf::new();
-                                self.inside(&target)?
-                            } else {
-                                &target
-                            };
-                            target.join(parts.as_path())
-                        }
-                        Err(_) => {
-                            reached = next;
-                            parts.as_path().to_path_buf()
-                        }
-                    }
-                }
-                Some(Component::RootDir | Component::Prefix(_)) => return None,
-            };
-            left = after;
-        }
-    }
-
-    /// Whether a path without links is a directory's.
-    fn is_directory(&self, path: &Path) -> bool {
-        self.dir.symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
     }
 }
 

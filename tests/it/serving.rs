@@ -207,12 +207,14 @@ fn a_remote_skimmer_gives_what_the_server_scores() {
             .expect("it runs");
         String::from_utf8(output.stdout).expect("UTF-8")
     };
-    let local = codeskim(Path::new(REPOSITORY), &["read", FILE, "--focus", QUESTION]).stdout;
-    // Which definitions a gap names hangs on the skimmer's generous threshold, which the protocol does not tell.
+    // Which definitions a gap names, and in some files which bodies are whole, hangs on the skimmer's generous threshold, which the protocol does not
+    // tell.
+    let file = "src/workspace/rules.rs";
+    let local = codeskim(Path::new(REPOSITORY), &["read", file, "--focus", QUESTION]).stdout;
     let unnamed = |view: &str| -> Vec<String> {
         view.lines().map(|line| if line.starts_with('⋮') { line.split(':').take(1).collect() } else { line.to_owned() }).collect()
     };
-    assert_eq!(unnamed(&remote(&["read", FILE], "s3cret")), unnamed(&local));
+    assert_eq!(unnamed(&remote(&["read", file], "s3cret")), unnamed(&local));
     // Lines without their ends; the protocol has no word for "none seems to answer", so the headers differ.
     let search = ["grep", "fn ", "src/workspace"];
     let local = codeskim(Path::new(REPOSITORY), &[&search, ["--focus", QUESTION].as_slice()].concat()).stdout;

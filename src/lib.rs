@@ -29,6 +29,7 @@ pub mod ledger;
 pub mod lookup;
 pub mod prune;
 pub mod prune_protocol;
+pub mod regular;
 pub mod repomap;
 pub mod search;
 pub mod server;

@@ -60,7 +60,7 @@ pub fn examine(session: Result<Session>, roots: &[PathBuf]) -> Result<Output> {
     for client in Client::value_variants() {
         let mut files = vec![(client.path(&places), Written::ByUser)];
         files.extend(client.project_path(&places).filter(|path| *path != files[0].0).map(|path| (path, Written::ByProject)));
-        files.retain(|(file, _)| file.is_file());
+        files.retain(|(file, _)| file.exists());
         for (file, written) in &files {
             check(*client, file, *written, &mut report);
         }

@@ -232,7 +232,8 @@ impl<'a> Repository<'a> {
     }
 }
 
-/// The files beneath some directories in languages that are known, in order of path; .gitignore and its kin respected.
+/// The files beneath some directories in languages that are known, in order of path; .gitignore and its kin respected. Each is looked at beneath
+/// its root, as a walk lists names of elsewhere where a directory becomes a link.
 ///
 /// # Errors
 /// A directory that cannot be listed, as [`Workspace::walk`] says.
@@ -240,7 +241,7 @@ pub fn source_files(workspace: &Workspace, directories: &[Location], cancel: &Ca
     let found = Mutex::new(Vec::new());
     for directory in directories {
         workspace.walk(directory, &[], cancel, |file| {
-            if Language::of(&file.path()).is_some() {
+            if Language::of(&file.path()).is_some() && workspace.is_file(&file) {
                 lock(&found).push(file);
             }
         })?;

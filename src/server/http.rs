@@ -4,28 +4,33 @@
 //! an origin that is not this machine are refused, and so are, where only this machine is served, those for another host, as both could come from
 //! any page that a user opens.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::serve::ListenerExt;
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use http_body_util::BodyExt;
+use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::json;
+use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use tower::Layer;
 
+use super::connections::{self, Connection};
+use super::places::{Place, Places};
+use super::stdio::mend::mend;
 use super::{PATIENCE, Server};
 use crate::error::shorten;
 use crate::prune_protocol::Pruner;
@@ -37,12 +42,16 @@ const LARGEST_REQUEST: usize = 16 << 20;
 const LINGER: usize = 4 * LARGEST_REQUEST;
 /// Requests that wait for their turn; more are turned away.
 const QUEUE: usize = 32;
-/// How long a request's body may take to come, as it has its place meanwhile.
+/// Bodies that are coming in; more take the places of those that have taken longest.
+const COMING: usize = 64;
+/// Bytes of them together, for the same.
+const COMING_BYTES: usize = 8 * LARGEST_REQUEST;
+/// Connections without a request in hand; more take the places of those that have been idle for longest.
+const IDLE: usize = 256;
+/// How long a request's body may take to come.
 const BODY: Duration = Duration::from_secs(30);
 /// How long a request that is refused may go on sending, so that it sees why.
 const DRAIN: Duration = Duration::from_secs(1);
-/// How long connections may take to end after the server was told to stop.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// Who may ask, and how many at once.
 struct Gate {
@@ -50,6 +59,8 @@ struct Gate {
     token: Option<String>,
     /// Whether only this machine is served.
     loopback: bool,
+    /// Requests whose bodies are coming in.
+    coming: Arc<Places>,
     /// Requests that run or wait.
     admitted: Semaphore,
     /// Refused requests that are read to their end.
@@ -77,10 +88,13 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     server.warm_up();
     let at_once = std::thread::available_parallelism().map_or(1, usize::from);
+    // Half of the descriptors at most, as files take them too.
+    let descriptors = descriptors();
     let gate = Arc::new(Gate {
         token,
         loopback: listener.local_addr()?.ip().is_loopback(),
-        admitted: Semaphore::new(at_once + QUEUE),
+        coming: Places::new((descriptors / 8).clamp(1, COMING), COMING_BYTES),
+        admitted: Semaphore::new((descriptors / 8).clamp(1, at_once + QUEUE)),
         draining: Semaphore::new(QUEUE),
     });
     let slots = Arc::new(Semaphore::new(at_once));
@@ -96,7 +110,7 @@ pub async fn serve(
     let routes = Router::new()
         .route("/prune", post(prune))
         .layer(DefaultBodyLimit::max(LARGEST_REQUEST))
-        .nest_service("/mcp", mcp)
+        .nest_service("/mcp", from_fn(as_json_rpc).layer(mcp))
         .route_layer(from_fn_with_state(gate, admit))
         .route("/health", get(health))
         .fallback(async || {
@@ -107,16 +121,17 @@ pub async fn serve(
         })
         .method_not_allowed_fallback(async || detail(StatusCode::METHOD_NOT_ALLOWED, "Use POST for /prune and GET for /health."))
         .with_state(service);
-    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-    let serving = axum::serve(listener, routes).with_graceful_shutdown(stop.clone().cancelled_owned());
-    let late = async {
-        stop.cancelled().await;
-        tokio::time::sleep(GRACE).await;
-    };
-    tokio::select! {
-        ended = serving => ended,
-        () = late => Ok(()),
-    }
+    connections::serve(listener, routes, (descriptors / 4).clamp(1, IDLE), stop).await;
+    Ok(())
+}
+
+/// Files and connections that this process may have open.
+fn descriptors() -> usize {
+    #[cfg(unix)]
+    let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    #[cfg(not(unix))]
+    let most = None;
+    most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX)
 }
 
 /// The address that is meant: a port alone is one of this machine.
@@ -132,42 +147,55 @@ fn detail(status: StatusCode, detail: impl Into<String>) -> Response {
     (status, Json(json!({ "detail": detail.into() }))).into_response()
 }
 
-/// Turns away who may not ask, and more than can wait, before their bodies are kept; then bodies that are too long or do not come.
-async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+/// Turns away who may not ask; then bodies that are too long or do not come; then more than can wait. A request whose body has come waits for none
+/// that has not.
+async fn admit(State(gate): State<Arc<Gate>>, Extension(connection): Extension<Connection>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    let admitted = match gate.refusal(&parts.headers) {
-        Some(refusal) => Err(refusal),
-        None => gate.admitted.try_acquire().map_err(|_| busy()),
-    };
-    let _admitted = match admitted {
-        Ok(admitted) => admitted,
-        Err(refusal) => {
-            // A client that waits for a word before it sends the body has it now.
-            if !parts.headers.contains_key(header::EXPECT)
-                && let Ok(_draining) = gate.draining.try_acquire()
-            {
-                let _ = tokio::time::timeout(DRAIN, read(body, 0)).await;
-            }
-            return refusal;
+    let lost = CancellationToken::new();
+    if let Some(refusal) = gate.refusal(&parts.headers) {
+        // A client that waits for a word before it sends the body has it now.
+        if !parts.headers.contains_key(header::EXPECT)
+            && let Ok(_draining) = gate.draining.try_acquire()
+        {
+            let _ = tokio::time::timeout(DRAIN, read(body, 0, None)).await;
         }
-    };
-    match tokio::time::timeout(BODY, read(body, LARGEST_REQUEST)).await {
-        Ok(Ok(Some(body))) => next.run(Request::from_parts(parts, body.into())).await,
-        Ok(Ok(None)) => detail(StatusCode::PAYLOAD_TOO_LARGE, format!("The request has more than {} MB.", LARGEST_REQUEST >> 20)),
-        Ok(Err(_)) => detail(StatusCode::BAD_REQUEST, "The request's body broke off."),
-        Err(_) => detail(StatusCode::REQUEST_TIMEOUT, "The request's body did not come in time."),
+        return refusal;
     }
+    let _busy = connection.busy();
+    let coming = gate.coming.take(lost.clone());
+    let read = tokio::select! {
+        () = lost.cancelled() => return busy(),
+        read = tokio::time::timeout(BODY, read(body, LARGEST_REQUEST, Some(&coming))) => read,
+    };
+    drop(coming);
+    let body = match read {
+        Ok(Ok(Some(body))) => body,
+        Ok(Ok(None)) => {
+            return detail(StatusCode::PAYLOAD_TOO_LARGE, format!("The request has more than {} MB.", LARGEST_REQUEST >> 20));
+        }
+        Ok(Err(_)) => return detail(StatusCode::BAD_REQUEST, "The request's body broke off."),
+        Err(_) => return detail(StatusCode::REQUEST_TIMEOUT, "The request's body did not come in time."),
+    };
+    let Ok(_admitted) = gate.admitted.try_acquire() else { return busy() };
+    let body = match mend(&body) {
+        Cow::Owned(mended) => mended,
+        Cow::Borrowed(_) => body,
+    };
+    next.run(Request::from_parts(parts, body.into())).await
 }
 
 /// A body of up to `most` bytes; none if it is longer. The rest of a longer one is read and dropped, up to [`LINGER`] bytes, because a client
 /// that is still sending when the connection closes sees a broken pipe and never the answer.
-async fn read(mut body: Body, most: usize) -> Result<Option<Vec<u8>>, axum::Error> {
+async fn read(mut body: Body, most: usize, coming: Option<&Place>) -> Result<Option<Vec<u8>>, axum::Error> {
     let (mut kept, mut length) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
         length += data.len();
         match length {
-            length if length <= most => kept.extend_from_slice(&data),
+            length if length <= most => {
+                coming.into_iter().for_each(|place| place.grow(data.len()));
+                kept.extend_from_slice(&data);
+            }
             length if length > LINGER => break,
             _ => kept = Vec::new(),
         }
@@ -205,6 +233,31 @@ fn is_this_machine(host: &str) -> bool {
 
 fn busy() -> Response {
     ([(header::RETRY_AFTER, "1")], detail(StatusCode::SERVICE_UNAVAILABLE, "Too many requests wait already; try again.")).into_response()
+}
+
+/// Answers a message that cannot be read as JSON-RPC does; all others are the server's to answer.
+async fn as_json_rpc(request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(body) = body.collect().await.map(|body| body.to_bytes()) else {
+        return detail(StatusCode::BAD_REQUEST, "The request's body broke off.");
+    };
+    let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let is_json = kind.to_ascii_lowercase().starts_with("application/json");
+    let answer = next.run(Request::from_parts(parts, body.clone().into())).await;
+    if is_json && answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE { unreadable(&body) } else { answer }
+}
+
+fn unreadable(message: &Bytes) -> Response {
+    let (code, id, problem) = match serde_json::from_slice::<Value>(message) {
+        Err(error) => (ErrorCode::PARSE_ERROR, Value::Null, format!("The request is not valid JSON: {error}.")),
+        Ok(message) => {
+            let id = message.get("id").filter(|id| id.is_number() || id.is_string()).cloned();
+            let problem = "This is no message of JSON-RPC: a method with an object of params, or an answer.".to_owned();
+            (ErrorCode::INVALID_REQUEST, id.unwrap_or_default(), problem)
+        }
+    };
+    let error = json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code.0, "message": problem } });
+    (StatusCode::BAD_REQUEST, Json(error)).into_response()
 }
 
 async fn health(State(service): State<Arc<Service>>) -> Response {

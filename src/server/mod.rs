@@ -3,8 +3,10 @@
 //! Serves clients that initialize (2025-06-18, 2025-11-25) and those that discover (2026-07-28). Results are plain text and nothing else:
 //! it is the one form that every client hands to its model as it is.
 
+mod connections;
 mod definitions;
 pub mod http;
+mod places;
 mod prompts;
 mod stdio;
 

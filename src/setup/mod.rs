@@ -17,6 +17,7 @@ use tempfile::NamedTempFile;
 use self::clients::{Client, Launch};
 use self::hooks::HookKind;
 use crate::error::{Error, Result, quote};
+use crate::regular;
 use crate::workspace::real::canonical;
 
 /// What a new file of Continue's needs beside its servers.
@@ -119,10 +120,12 @@ pub fn command(client: Client, path: &Path) -> Result<Option<Vec<String>>> {
 }
 
 fn read(path: &Path) -> Result<Option<String>> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
+    let name = || quote(&path.display().to_string());
+    match regular::open(path).and_then(|file| file.map(io::read_to_string).transpose()) {
+        Ok(Some(text)) => Ok(Some(text)),
+        Ok(None) => Err(Error::NotRegular(name())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Error::Unreadable { path: quote(&path.display().to_string()), source }),
+        Err(source) => Err(Error::Unreadable { path: name(), source }),
     }
 }
 

@@ -108,8 +108,8 @@ impl Places {
     fn any(&self, workspace: &Workspace, globs: &[String], cancel: &CancellationToken) -> Result<bool> {
         let (found, enough) = (AtomicUsize::new(0), cancel.child_token());
         for start in self.starts.iter().filter(|start| start.path().is_empty() || workspace.is_directory_at(start)) {
-            workspace.walk_hidden(start, globs, usize::MAX, &enough, |_, is_hidden| {
-                if !is_hidden {
+            workspace.walk_hidden(start, globs, usize::MAX, &enough, |file, is_hidden| {
+                if !is_hidden && workspace.is_file(&file) {
                     found.fetch_add(1, Ordering::Relaxed);
                     enough.cancel();
                 }

@@ -1,6 +1,6 @@
 //! The files beneath a directory with their sizes and times, told again without a walk as long as no directory and no ignore file has changed.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,7 +40,7 @@ impl Listing {
             return None;
         }
         let again = |Listed { file, .. }: &Listed| {
-            let stamp = stamp_of(&fs::symlink_metadata(workspace.absolute(file)).ok()?)?;
+            let stamp = workspace.stamp(file)?;
             Some(Listed { file: file.clone(), stamp })
         };
         Some(self.files.par_iter().filter_map(again).collect())
@@ -95,10 +95,6 @@ pub fn is_settled(modified: SystemTime) -> bool {
     modified.elapsed().is_ok_and(|age| age > SETTLED)
 }
 
-fn stamp_of(metadata: &Metadata) -> Option<Stamp> {
-    Some((metadata.len(), metadata.modified().ok()?))
-}
-
 impl Workspace {
     /// Lists the files beneath `start` as [`Workspace::walk`] does.
     ///
@@ -106,8 +102,8 @@ impl Workspace {
     /// As those of [`Workspace::walk`].
     pub fn list(&self, start: &Location, cancel: &CancellationToken) -> Result<Listing> {
         let (files, notes) = (Mutex::new(Vec::new()), Arc::new(Notes::default()));
-        let unlisted = self.walk_noting(start, &[], cancel, Some(&notes), |file, entry| {
-            let Some(stamp) = entry.metadata().ok().as_ref().and_then(stamp_of) else { return };
+        let unlisted = self.walk_noting(start, &[], cancel, Some(&notes), |file| {
+            let Some(stamp) = self.stamp(&file) else { return };
             files.lock().unwrap_or_else(PoisonError::into_inner).push(Listed { file, stamp });
         })?;
         let is_sure = unlisted == 0 && !cancel.is_cancelled() && !notes.is_unsettled.load(Ordering::Relaxed);

@@ -5,9 +5,12 @@
 //! files exist is [`walk`]'s and, from one call to the next, [`listing`]'s.
 
 mod alike;
+mod links;
 pub mod listing;
 pub mod notebook;
 pub mod real;
+mod repository;
+mod rules;
 pub mod text;
 pub mod walk;
 
@@ -15,6 +18,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use cap_fs_ext::OpenOptionsSyncExt;
@@ -36,7 +40,7 @@ const LISTED: usize = 600;
 /// The roots: the only directories that are read.
 #[derive(Debug)]
 pub struct Workspace {
-    roots: Vec<Root>,
+    roots: Vec<Arc<Root>>,
 }
 
 /// One root, held open.
@@ -44,6 +48,8 @@ pub struct Workspace {
 pub struct Root {
     /// Its canonical path, for messages and for the walker.
     path: PathBuf,
+    /// The path by which it was given, made absolute; links in it may begin so.
+    given: PathBuf,
     dir: Dir,
     /// Which directory it is, to see whether its path still leads there.
     identity: same_file::Handle,
@@ -102,12 +108,12 @@ impl Workspace {
     /// # Errors
     /// One that does not exist or is not a directory.
     pub fn open<P: AsRef<Path>>(roots: &[P]) -> Result<Self> {
-        let mut opened: Vec<Root> = Vec::new();
+        let mut opened: Vec<Arc<Root>> = Vec::new();
         for root in roots {
             let root = Root::open(root.as_ref())?;
             if !opened.iter().any(|other| root.path.starts_with(&other.path)) {
                 opened.retain(|other| !other.path.starts_with(&root.path));
-                opened.push(root);
+                opened.push(Arc::new(root));
             }
         }
         if opened.is_empty() {
@@ -162,9 +168,7 @@ impl Workspace {
             return Err(self.is_directory("The root".to_owned(), location));
         }
         let fail = |error: io::Error| self.classify(&shown, error);
-        let mut options = OpenOptions::new();
-        options.read(true).nonblock(true); // opening a FIFO must not wait for its writer
-        let file = root.through_links(&location.relative, |dir, path| dir.open_with(path, &options)).map_err(fail)?;
+        let file = root.open_at_once(&location.relative).map_err(fail)?;
         let metadata = file.metadata().map_err(fail)?;
         if metadata.is_dir() {
             return Err(self.is_directory(quote(&shown), location));
@@ -280,13 +284,25 @@ impl Workspace {
             let relative: PathBuf = wanted.components().filter(|component| *component != Component::CurDir).collect();
             return Ok((0..self.roots.len()).map(|root| Location { root, relative: relative.clone() }).collect());
         }
-        let inside = |p: &Path| {
-            self.roots.iter().enumerate().find_map(|(root, r)| {
-                let relative = beneath(p, &r.path)?;
-                Some(vec![Location { root, relative }])
-            })
-        };
-        inside(wanted).or_else(|| inside(&resolve_existing(wanted)?)).ok_or_else(|| self.outside(path))
+        let place = self.inside(wanted).or_else(|| self.by_other_name(wanted));
+        place.map(|place| vec![place]).ok_or_else(|| self.outside(path))
+    }
+
+    /// The place that an absolute path names, if it begins as one of the roots does.
+    fn inside(&self, path: &Path) -> Option<Location> {
+        let of = |(root, opened): (usize, &Arc<Root>)| Some(Location { root, relative: beneath(path, &opened.path)? });
+        self.roots.iter().enumerate().find_map(of)
+    }
+
+    /// The same of a path that reaches a root by another name: only as much of it is followed as leads there, and nothing after a `..`.
+    fn by_other_name(&self, path: &Path) -> Option<Location> {
+        let down: PathBuf = path.components().take_while(|part| *part != Component::ParentDir).collect();
+        let mut beginnings: Vec<&Path> = down.ancestors().collect();
+        beginnings.reverse();
+        let real = beginnings.into_iter().map_while(|beginning| Some((beginning, canonical(beginning).ok()?)));
+        let (beginning, mut place) = real.filter_map(|(beginning, real)| Some((beginning, self.inside(&real)?))).next()?;
+        place.relative.push(path.strip_prefix(beginning).ok()?);
+        Some(place)
     }
 
     /// Files are opened beneath the handles and listed by path: once these part, what is listed is not what is read.
@@ -402,10 +418,11 @@ fn no_root(path: &Path, error: &io::Error) -> Error {
 impl Root {
     fn open(path: &Path) -> Result<Self> {
         let no_root = |error| no_root(path, &error);
+        let given = std::path::absolute(path).map_err(no_root)?;
         let path = canonical(path).map_err(no_root)?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(no_root)?;
         let identity = dir.try_clone().and_then(|dir| same_file::Handle::from_file(dir.into_std_file())).map_err(no_root)?;
-        Ok(Self { path, dir, identity })
+        Ok(Self { path, given, dir, identity })
     }
 
     fn is_at_its_path(&self) -> bool {
@@ -413,21 +430,28 @@ impl Root {
     }
 
     /// What `act` does with a path beneath this root. A link with an absolute target is refused beneath a handle, even when it points into the
-    /// root, so that the path is followed by name and tried again.
+    /// root, so that its links are read one by one and the path is tried again.
     fn through_links<T>(&self, relative: &Path, act: impl Fn(&Dir, &Path) -> io::Result<T>) -> io::Result<T> {
         match act(&self.dir, relative) {
-            Err(error) if is_escape(&error) => act(&self.dir, &self.resolve(relative).ok_or(error)?),
+            Err(error) if is_escape(&error) => {
+                act(&self.dir, &links::resolve(&self.dir, [&self.path, &self.given], relative).ok_or(error)?)
+            }
             done => done,
         }
     }
 
-    /// Where a path leads once all links of its existing part are followed, if that is beneath this root. Only a name: it is opened beneath the
-    /// handle again. None for one with `..`, which may have led outside and back: whether it did would tell what exists there.
-    fn resolve(&self, relative: &Path) -> Option<PathBuf> {
-        if relative.components().any(|part| part == Component::ParentDir) {
-            return None;
-        }
-        beneath(&resolve_existing(&self.path.join(relative))?, &self.path)
+    /// Opens what is beneath this root, without waiting for the writer of a FIFO.
+    fn open_at_once(&self, relative: &Path) -> io::Result<cap_std::fs::File> {
+        let mut options = OpenOptions::new();
+        options.read(true).nonblock(true);
+        self.through_links(relative, |dir, path| dir.open_with(path, &options))
+    }
+
+    /// Opens a regular file, or a directory as one; none if there is something else.
+    fn open_regular(&self, relative: &Path) -> io::Result<Option<File>> {
+        let file = self.open_at_once(relative)?;
+        let kind = file.metadata()?.file_type();
+        Ok((kind.is_file() || kind.is_dir()).then(|| file.into_std()))
     }
 }
 
@@ -439,13 +463,4 @@ fn is_missing(error: &io::Error) -> bool {
 /// cap-std reports a path that leads outside as a permission error that no system call has returned.
 fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
-}
-
-/// A path with the links of its existing part followed, as far as its first `..`: how a root is recognised that is reached by another name.
-fn resolve_existing(path: &Path) -> Option<PathBuf> {
-    let down: PathBuf = path.components().take_while(|part| *part != Component::ParentDir).collect();
-    down.ancestors().find_map(|ancestor| {
-        let rest = path.strip_prefix(ancestor).ok()?;
-        Some(canonical(ancestor).ok()?.join(rest))
-    })
 }

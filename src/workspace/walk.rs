@@ -1,33 +1,27 @@
 //! Listing files as ripgrep does: .gitignore and its kin respected, hidden files left out, links not followed.
 //!
-//! Only names come from here. Files are opened beneath their root by [`Workspace::open_location`], so that a name which has turned into a
-//! link meanwhile leads nowhere. Ignore files are the one thing that is opened by name, by the walker: those beneath a root and above it once
-//! `is_harmless` has seen them, and the user's own. They decide which names are listed, and nothing of their text goes further.
+//! Only names come from here, and names alone may be those of a place outside that a directory has become a link to: whatever tells them looks at
+//! them beneath their root first, or opens them there ([`Workspace::open_location`]). Which are left out [`super::rules`] says.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::collections::HashSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
 use super::listing::Notes;
-use super::real::{beneath, canonical};
-use super::{Location, Workspace};
+use super::real::canonical;
+use super::repository::exclude_of;
+use super::rules::{Harmful, LeftOut, MOST_BRACES, NAMES, Rules};
+use super::{Location, Root, Workspace};
 use crate::error::{Error, Result, quote, shorten};
 
 /// Characters of a glob, at most: its compiler calls itself at every brace.
 const LONGEST_GLOB: usize = 1000;
-/// Braces in a line of an ignore file, at most, for the same reason.
-const MOST_BRACES: usize = 100;
-/// Bytes of an ignore file, at most: its rules are compiled for every search.
-const LARGEST_RULES: u64 = 1_000_000;
-/// The ignore files of a directory.
-const RULES: [&str; 2] = [".gitignore", ".ignore"];
 /// Entries looked at, at most, to suggest another file for one that does not exist.
 const SUGGESTION_ENTRIES: usize = 20_000;
 
@@ -45,7 +39,7 @@ impl Workspace {
     /// A glob that cannot be parsed, or an ignore file in or above `start` that is not harmless; directories below with such a
     /// file are among those that could not be listed.
     pub fn walk(&self, start: &Location, globs: &[String], cancel: &CancellationToken, visit: impl Fn(Location) + Sync) -> Result<usize> {
-        self.walk_noting(start, globs, cancel, None, |location, _| visit(location))
+        self.walk_noting(start, globs, cancel, None, visit)
     }
 
     /// The same with hidden files and as many hidden directories as `most`, without those of version control. It says which files are hidden and
@@ -61,14 +55,16 @@ impl Workspace {
         cancel: &CancellationToken,
         visit: impl Fn(Location, bool) + Sync,
     ) -> Result<usize> {
-        let around = self.absolute(start);
         let mut named = OverrideBuilder::new(&self.roots[start.root].path);
-        for glob in globs.iter().filter(|glob| !glob.starts_with('!') && has_hidden_part(Path::new(glob))) {
+        for glob in globs.iter().filter(|glob| !glob.starts_with('!') && names_hidden(glob)) {
             let _ = named.add(glob); // a bad one is refused below
         }
         let named = named.build().unwrap_or_else(|_| Override::empty());
-        let is_hidden = |path: &Path| path.strip_prefix(&around).is_ok_and(has_hidden_part) && !named.matched(path, false).is_whitelist();
-        self.walk_with(start, globs, cancel, (None, most), |location, entry| visit(location, is_hidden(entry.path())))
+        let root = Location { root: start.root, relative: Default::default() };
+        self.walk_with(start, globs, cancel, (None, most), |location, is_hidden| {
+            let is_named = is_hidden && named.matched(self.absolute(&root).join(&location.relative), false).is_whitelist();
+            visit(location, is_hidden && !is_named);
+        })
     }
 
     /// The same, which notes the directories and ignore files that decide what is visited.
@@ -78,9 +74,9 @@ impl Workspace {
         globs: &[String],
         cancel: &CancellationToken,
         notes: Option<&Arc<Notes>>,
-        visit: impl Fn(Location, &DirEntry) + Sync,
+        visit: impl Fn(Location) + Sync,
     ) -> Result<usize> {
-        self.walk_with(start, globs, cancel, (notes, 0), visit)
+        self.walk_with(start, globs, cancel, (notes, 0), |location, _| visit(location))
     }
 
     /// Notes what decides what is visited, if it is to, and looks into so many hidden directories.
@@ -90,14 +86,15 @@ impl Workspace {
         globs: &[String],
         cancel: &CancellationToken,
         (notes, most_hidden): (Option<&Arc<Notes>>, usize),
-        visit: impl Fn(Location, &DirEntry) + Sync,
+        visit: impl Fn(Location, bool) + Sync,
     ) -> Result<usize> {
-        let (root, from) = (&self.roots[start.root].path, self.absolute(start));
+        let (opened, from) = (&self.roots[start.root], self.absolute(start));
+        let root = &opened.path;
         if let Some(notes) = notes {
             note_above(root, &from, notes);
         }
-        let mut walker = plain_walker(root, &from)?;
-        walker.hidden(most_hidden == 0);
+        let (mut walker, rules) = plain_walker(opened, &from)?;
+        let hidden = Arc::new(Hidden { most: most_hidden, inside: RwLock::default() });
         let unlisted = Arc::new(AtomicUsize::new(0));
         let mut overrides = OverrideBuilder::new(root);
         let bad = |glob: &str, reason: &str| Error::bad_argument(format!("The glob {} is not valid: {}.", quote(glob), shorten(reason)));
@@ -118,24 +115,19 @@ impl Workspace {
         }
         let overrides = overrides.build().map_err(|error| bad(&globs.join(", "), &error.to_string()))?;
         let (refused, around, notes) = (Arc::clone(&unlisted), root.clone(), notes.cloned());
-        let excluded = Excludes::default();
-        let hidden = AtomicUsize::new(0);
+        let (filter, seen) = (Arc::clone(&rules), Arc::clone(&hidden));
         let is_wanted = move |entry: &DirEntry| {
-            let name = entry.file_name().to_string_lossy();
-            if entry.depth() > 0 && name.starts_with('.') && is_directory(entry) {
-                let is_one_more = hidden.fetch_add(1, Ordering::Relaxed) < most_hidden;
-                if !is_one_more || OF_VERSION_CONTROL.contains(&name.as_ref()) {
-                    return false;
-                }
-            }
-            if overrides.matched(entry.path(), is_directory(entry)).is_ignore() || excluded.has(entry) {
+            let left_out = filter.left_out(entry);
+            if left_out == Some(LeftOut::Ignored)
+                || !seen.admits(entry, left_out == Some(LeftOut::Hidden))
+                || overrides.matched(entry.path(), is_directory(entry)).is_ignore()
+            {
                 return false;
             }
             if let Some(notes) = notes.as_ref().filter(|_| is_directory(entry)) {
                 note_directory(&around, entry.path(), notes);
             }
-            let is_harmful =
-                is_directory(entry) && (harmful_rules(&around, entry.path()).is_some() || !excluded.note(&around, entry.path()));
+            let is_harmful = is_directory(entry) && !filter.enter(entry.path());
             refused.fetch_add(usize::from(is_harmful), Ordering::Relaxed);
             !is_harmful
         };
@@ -157,7 +149,8 @@ impl Workspace {
                     return WalkState::Continue;
                 }
                 if let Some(location) = self.beneath(start, entry.path()) {
-                    visit(location, &entry);
+                    let is_hidden = most_hidden > 0 && (hidden.has(entry.path().parent()) || rules.left_out(&entry).is_some());
+                    visit(location, is_hidden);
                 }
                 WalkState::Continue
             })
@@ -170,9 +163,8 @@ impl Workspace {
         let Some(name) = Path::new(path).file_name() else { return Vec::new() };
         let mut found = Vec::new();
         for (root, opened) in self.roots.iter().enumerate() {
-            let Ok(mut walker) = plain_walker(&opened.path, &opened.path) else { continue };
-            let around = opened.path.clone();
-            let is_wanted = move |entry: &DirEntry| !is_directory(entry) || harmful_rules(&around, entry.path()).is_none();
+            let Ok((mut walker, rules)) = plain_walker(opened, &opened.path) else { continue };
+            let is_wanted = move |entry: &DirEntry| rules.left_out(entry).is_none() && (!is_directory(entry) || rules.enter(entry.path()));
             let walker = walker.filter_entry(is_wanted).sort_by_file_name(Ord::cmp).build();
             for entry in walker.flatten().take(SUGGESTION_ENTRIES) {
                 if entry.file_name() == name && entry.file_type().is_some_and(|kind| kind.is_file()) {
@@ -189,71 +181,64 @@ impl Workspace {
     }
 }
 
-/// What repositories below the start exclude without its being committed, which the walker is not asked to look at: see [`plain_walker`].
-#[derive(Default)]
-struct Excludes(RwLock<Vec<Gitignore>>);
+/// Hidden directories that a walk looks into.
+struct Hidden {
+    /// So many, at most.
+    most: usize,
+    /// They, and those beneath them.
+    inside: RwLock<HashSet<PathBuf>>,
+}
 
-impl Excludes {
-    /// Whether a file or directory is excluded.
-    fn has(&self, entry: &DirEntry) -> bool {
-        let excludes = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let matches =
-            |rules: &Gitignore| entry.path().starts_with(rules.path()) && rules.matched(entry.path(), is_directory(entry)).is_ignore();
-        excludes.iter().any(matches)
+impl Hidden {
+    /// Whether something may be visited, though it is hidden.
+    fn admits(&self, entry: &DirEntry, is_hidden: bool) -> bool {
+        if self.most == 0 || !is_directory(entry) {
+            return self.most > 0 || !is_hidden;
+        }
+        if !is_hidden && !self.has(entry.path().parent()) {
+            return true;
+        }
+        let mut inside = self.inside.write().unwrap_or_else(PoisonError::into_inner);
+        let is_wanted = inside.len() < self.most && !OF_VERSION_CONTROL.iter().any(|name| entry.file_name() == *name);
+        is_wanted && inside.insert(entry.path().to_path_buf())
     }
 
-    /// Notes what a directory excludes if it is the top of a repository; false if that is nothing to be read.
-    fn note(&self, root: &Path, directory: &Path) -> bool {
-        let repository = directory.join(".git").exists().then(|| exclude_of(root, directory)).flatten();
-        let Some(exclude) = repository.filter(|file| file.is_file()) else { return true };
-        if !is_harmless(root, &exclude) {
-            return false;
-        }
-        let mut rules = GitignoreBuilder::new(directory);
-        rules.add(exclude); // a rule that is none is passed over, as the walker does
-        self.0.write().unwrap_or_else(PoisonError::into_inner).extend(rules.build());
-        true
+    fn has(&self, directory: Option<&Path>) -> bool {
+        let inside = self.inside.read().unwrap_or_else(PoisonError::into_inner);
+        !inside.is_empty() && directory.is_some_and(|directory| inside.contains(directory))
     }
 }
 
-/// Whether a path has a part that begins with a dot.
-fn has_hidden_part(path: &Path) -> bool {
-    path.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.') && part.as_os_str().len() > 1)
+/// Whether a glob has a part that begins with a dot.
+fn names_hidden(glob: &str) -> bool {
+    glob.split('/').any(|part| part.starts_with('.') && !matches!(part, "." | ".."))
 }
 
 fn is_directory(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_dir())
 }
 
-/// A walker from `from` in `root`, which has not looked at any ignore file yet. What lies below is the caller's to filter.
+/// A walker from `from` in a root, which opens no file itself, and the rules by which it is to be filtered.
 ///
 /// # Errors
-/// An ignore file in or above `from` that is not harmless.
-fn plain_walker(root: &Path, from: &Path) -> Result<WalkBuilder> {
-    let real = canonical(from).unwrap_or_else(|_| from.to_path_buf()); // the directories above it are those the walker looks into
-    let mut walker = WalkBuilder::new(from);
-    // The walker would follow a `.git` that is a file wherever it leads, in any directory.
-    walker.git_exclude(false);
-    let repository = real.ancestors().find(|directory| directory.join(".git").exists());
-    let exclude = repository.and_then(|directory| exclude_of(root, directory));
-    let harmful = real.ancestors().find_map(|directory| harmful_rules(root, directory));
-    if let Some(file) = harmful.or_else(|| exclude.clone().filter(|file| !is_harmless(root, file))) {
-        return Err(Error::failed(format!(
+/// An ignore file in or above `from` that is harmful.
+fn plain_walker(root: &Arc<Root>, from: &Path) -> Result<(WalkBuilder, Arc<Rules>)> {
+    let rules = Rules::new(root, from).map_err(|Harmful(file)| {
+        Error::failed(format!(
             "{} is no ordinary ignore file (inside the root, of a megabyte and of {MOST_BRACES} braces a line at most), so that no files can be \
              listed below; mend or remove it.",
             quote(&file.display().to_string())
-        )));
-    }
-    if let (Some(repository), Some(exclude)) = (repository, exclude.filter(|file| file.is_file())) {
-        walker.current_dir(repository).add_ignore(exclude);
-    }
-    Ok(walker)
+        ))
+    })?;
+    let mut walker = WalkBuilder::new(from);
+    walker.standard_filters(false);
+    Ok((walker, Arc::new(rules)))
 }
 
 /// Notes a directory and what it has of ignore files. One that it does not have yet changes the directory when it comes.
 fn note_directory(root: &Path, directory: &Path, notes: &Notes) {
     notes.note(directory.to_path_buf());
-    RULES.map(|name| directory.join(name)).into_iter().filter(|file| file.exists()).for_each(|file| notes.note(file));
+    NAMES.map(|name| directory.join(name)).into_iter().filter(|file| file.exists()).for_each(|file| notes.note(file));
     if directory.join(".git").exists() {
         note_repository(root, directory, notes);
     }
@@ -272,52 +257,8 @@ fn note_above(root: &Path, from: &Path, notes: &Notes) {
     note_directory(root, from, notes);
     let real = canonical(from).unwrap_or_else(|_| from.to_path_buf());
     for directory in real.ancestors() {
-        RULES.map(|name| directory.join(name)).into_iter().for_each(|file| notes.note(file));
+        NAMES.map(|name| directory.join(name)).into_iter().for_each(|file| notes.note(file));
         note_repository(root, directory, notes);
     }
     ignore::gitignore::gitconfig_excludes_path().into_iter().for_each(|file| notes.note(file));
-}
-
-/// The file of a repository that excludes without being committed. A worktree's `.git` names its own directory, and that the one it has in common
-/// with the others; what lies beneath the root is followed nowhere else.
-fn exclude_of(root: &Path, repository: &Path) -> Option<PathBuf> {
-    let git = repository.join(".git");
-    if git.is_dir() {
-        return Some(git.join("info/exclude"));
-    }
-    let stays = |path: PathBuf| {
-        canonical(&path).ok().filter(|path| !repository.starts_with(root) || beneath(path, root).is_some() || repository == root)
-    };
-    let line = |file: PathBuf| {
-        let text = is_harmless(root, &file).then(|| std::fs::read_to_string(&file).ok()).flatten()?;
-        text.lines().next().map(str::to_owned)
-    };
-    let own = stays(repository.join(line(git)?.strip_prefix("gitdir: ")?))?;
-    let common = stays(own.join(line(own.join("commondir"))?))?;
-    Some(common.join("info/exclude"))
-}
-
-/// The ignore file of a directory, if it has one that is not harmless.
-fn harmful_rules(root: &Path, directory: &Path) -> Option<PathBuf> {
-    RULES.map(|name| directory.join(name)).into_iter().find(|file| !is_harmless(root, file))
-}
-
-/// Whether the walker can read an ignore file: one that is missing or a regular file, that leads nowhere else if it is beneath the root, and whose
-/// rules use up neither the memory nor the stack.
-fn is_harmless(root: &Path, file: &Path) -> bool {
-    let Ok(metadata) = std::fs::metadata(file) else { return true };
-    if metadata.is_dir() {
-        return true; // which cannot be read, and so has no rules
-    }
-    let stays = !file.starts_with(root) || canonical(file).is_ok_and(|real| beneath(&real, root).is_some());
-    if !stays || !metadata.is_file() || metadata.len() > LARGEST_RULES {
-        return false;
-    }
-    let mut rules = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(LARGEST_RULES).read_to_end(&mut rules));
-    read.is_err() || rules.split(|byte| *byte == b'\n').all(|line| braces(line) <= MOST_BRACES) // what cannot be read the walker does without
-}
-
-fn braces(line: &[u8]) -> usize {
-    memchr::memchr_iter(b'{', line).count()
 }

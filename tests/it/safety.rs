@@ -129,6 +129,166 @@ async fn a_way_back_into_the_root_does_not_tell_what_is_outside() {
     }
 }
 
+/// A link out of the root and back in would tell that there is such a link outside.
+#[tokio::test]
+async fn links_that_lead_out_and_back_are_refused() {
+    let parent = tempfile::tempdir().expect("a directory");
+    let real = parent.path().canonicalize().expect("a path");
+    let (root, outside) = (real.join("root"), real.join("outside"));
+    std::fs::create_dir_all(root.join("sub/deep")).expect("created");
+    std::fs::create_dir(&outside).expect("created");
+    std::fs::write(root.join("a.py"), "text\n").expect("written");
+    let link = |target: &Path, at: &Path| symlink(target, at).expect("linked");
+    link(&root, &outside.join("back"));
+    link(&root.join("a.py"), &outside.join("file"));
+    link(&outside, &root.join("out"));
+    link(&outside.join("back/a.py"), &root.join("there"));
+    link(Path::new("../outside/file"), &root.join("relative"));
+    link(Path::new("../root/a.py"), &root.join("around"));
+    link(&outside.join("../root/a.py"), &root.join("up"));
+    link(&root.join("../root/a.py"), &root.join("above"));
+    link(&root.join("../outside/back/a.py"), &root.join("above-out"));
+    link(&root.join("out"), &root.join("chain"));
+    link(&root.join("loop"), &root.join("loop"));
+    link(Path::new("/proc/self/cwd"), &root.join("cwd"));
+    link(&root, &real.join("alias"));
+    let absolute = |path: &str| real.join(path).display().to_string();
+    let client = Client::start(&root, eras()[0].clone()).await;
+    for path in [
+        "out/back/a.py",
+        "out/file",
+        "there",
+        "relative",
+        "around",
+        "up",
+        "above",
+        "above-out",
+        "chain/back/a.py",
+        "chain/back",
+        "sub/../out/back/a.py",
+        "out/back/out/back/a.py",
+        "loop",
+        "cwd/a.py",
+        &absolute("root/out/back/a.py"),
+        &absolute("alias/out/back/a.py"),
+        &absolute("alias/out/file"),
+    ] {
+        for (tool, arguments) in [
+            ("read_file", json!({ "path": path })),
+            ("head", json!({ "path": path })),
+            ("grep", json!({ "pattern": "text", "path": path })),
+            ("repo_map", json!({ "roots": [path] })),
+        ] {
+            let answer = client.call(tool, arguments).await;
+            assert!(answer.is_error && answer.text.contains("outside the root"), "{tool} {path}: {answer:?}");
+        }
+    }
+    link(&root.join("sub"), &root.join("folder"));
+    link(&root.join("folder/deep"), &root.join("sub/chained"));
+    link(&root.join("sub/chained/../../a.py"), &root.join("sub/deep/dotted"));
+    link(&real.join("alias/sub"), &root.join("by-alias"));
+    for path in ["folder/chained/dotted", "sub/chained/dotted", "folder/../a.py", "folder/chained/../chained/dotted"] {
+        assert_eq!(client.text("read_file", json!({ "path": path })).await, "text\n", "{path}");
+    }
+    for path in ["folder/missing", "folder/missing/../x", "sub/chained/dotted/../x"] {
+        assert!(client.call("read_file", json!({ "path": path })).await.text.contains("There is no file"), "{path}");
+    }
+    let given = codeskim(&real, &["--root", &absolute("alias"), "read", "by-alias/deep/dotted"]);
+    assert_eq!(given.stdout, "text\n", "a link may begin as the root was given: {given:?}");
+    assert!(client.call("read_file", json!({ "path": "by-alias/deep/dotted" })).await.text.contains("outside the root"));
+}
+
+/// The walk lists names by path, so that those of elsewhere may be among them; none of these is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_of_a_directory_that_becomes_a_link_are_not_told() {
+    let outside = tempfile::tempdir().expect("a directory");
+    for name in 0..40 {
+        std::fs::write(outside.path().join(format!("outsider{name}.py")), "def outsider(): pass\n").expect("written");
+    }
+    let root = tempfile::tempdir().expect("a directory");
+    let (place, kept, link) = (root.path().join("d"), root.path().join(".kept"), root.path().join(".link"));
+    std::fs::create_dir(&place).expect("created");
+    std::fs::write(place.join("seen.py"), "def seen(): pass\n").expect("written");
+    symlink(outside.path(), &link).expect("linked");
+    let stop = AtomicBool::new(false);
+    let client = Client::start(root.path(), eras()[0].clone()).await;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                for (from, to) in [(&place, &kept), (&link, &place), (&place, &link), (&kept, &place)] {
+                    std::fs::rename(from, to).expect("renamed");
+                }
+            }
+        });
+        let calls = async {
+            let _stop = Stop(&stop);
+            for _ in 0..300 {
+                for (tool, arguments) in [
+                    ("repo_map", json!({})),
+                    ("repo_map", json!({ "roots": ["d"] })),
+                    ("search", json!({ "query": "Where is outsider defined?" })),
+                    ("grep", json!({ "pattern": "outside." })),
+                    ("read_file", json!({ "path": "outsider1.py" })),
+                ] {
+                    let answer = client.call(tool, arguments).await;
+                    let told = answer.text.replace("\"outsider1.py\"", "").replace("Where is outsider defined", "");
+                    assert!(!told.contains("outsider"), "{tool}: {answer:?}");
+                }
+            }
+        };
+        tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(calls));
+    });
+}
+
+/// The excludes of a repository are read where git itself has it that this is its worktree, and nothing elsewhere is read or named.
+#[test]
+fn a_git_file_leads_nowhere_but_to_its_own_repository() {
+    let parent = tempfile::tempdir().expect("a directory");
+    let real = parent.path().canonicalize().expect("a path");
+    let (repository, worktree, root) = (real.join("repository"), real.join("worktree"), real.join("root"));
+    let git = |directory: &Path, arguments: &[&str]| {
+        let named = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
+        let output = std::process::Command::new("git").args(named).args(arguments).current_dir(directory).output().expect("git runs");
+        assert!(output.status.success(), "{output:?}");
+    };
+    let fill = |directory: &Path| {
+        ["seen.txt", "excluded.txt"].into_iter().for_each(|name| std::fs::write(directory.join(name), "needle\n").expect("written"))
+    };
+    let search = |directory: &Path| codeskim(directory, &["grep", "needle"]);
+    std::fs::create_dir_all(&repository).expect("created");
+    git(&repository, &["init", "-q"]);
+    git(&repository, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    git(&repository, &["worktree", "add", "-q", "../worktree"]);
+    std::fs::write(repository.join(".git/info/exclude"), "excluded.txt\n").expect("written");
+    fill(&worktree);
+    assert_eq!(search(&worktree).stdout, "seen.txt\n1:needle\n", "a real worktree");
+    // A directory elsewhere that anybody may have made: it does not name this root.
+    let elsewhere = real.join("elsewhere/worktrees/w");
+    std::fs::create_dir_all(&elsewhere).expect("created");
+    std::fs::create_dir_all(real.join("elsewhere/info")).expect("created");
+    std::fs::write(elsewhere.join("commondir"), "../..\n").expect("written");
+    std::fs::create_dir_all(root.join("own/worktrees/w")).expect("created");
+    fill(&root);
+    let all = "excluded.txt\n1:needle\n\nseen.txt\n1:needle\n";
+    let excluded = |text: &[u8]| std::fs::write(real.join("elsewhere/info/exclude"), text).expect("written");
+    let gits = [elsewhere.clone(), repository.join(".git"), repository.join(".git/worktrees/worktree"), root.join("own/worktrees/w")];
+    for text in [b"excluded.txt\n".to_vec(), b"{".repeat(1000), vec![b'\n'; 2_000_000]] {
+        excluded(&text);
+        for own in &gits {
+            std::fs::write(root.join(".git"), format!("gitdir: {}\n", own.display())).expect("written");
+            let printed = search(&root);
+            assert_eq!((printed.stdout.as_str(), printed.stderr.as_str()), (all, ""), "{own:?}");
+        }
+    }
+    // One inside the root may say what it likes, and leads no further.
+    excluded(b"excluded.txt\n");
+    for common in [real.join("elsewhere"), repository.join(".git")] {
+        std::fs::write(root.join("own/worktrees/w/gitdir"), root.join(".git").display().to_string()).expect("written");
+        std::fs::write(root.join("own/worktrees/w/commondir"), common.display().to_string()).expect("written");
+        assert_eq!(search(&root).stdout, all, "{common:?}");
+    }
+}
+
 #[tokio::test]
 async fn several_roots_are_searched_in_order_and_shown_with_absolute_paths() {
     let (one, two) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
@@ -207,6 +367,7 @@ fn ignored_and_hidden_files_are_not_searched() {
     let own = root.path().join(".git/worktrees/w");
     std::fs::create_dir_all(&own).expect("created");
     std::fs::write(own.join("commondir"), "../..\n").expect("written");
+    std::fs::write(own.join("gitdir"), format!("{}\n", worktree.path().join(".git").display())).expect("written");
     std::fs::write(worktree.path().join(".git"), format!("gitdir: {}\n", own.display())).expect("written");
     ["seen.txt", "excluded.txt"].into_iter().for_each(|name| std::fs::write(worktree.path().join(name), "needle\n").expect("written"));
     assert_eq!(codeskim(worktree.path(), &["grep", "needle"]).stdout, "seen.txt\n1:needle\n", "a worktree has its repository's excludes");

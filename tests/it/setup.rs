@@ -291,6 +291,32 @@ fn a_configuration_that_is_broken_or_protected_is_left_alone() {
     insta::assert_snapshot!(said);
 }
 
+/// Opening a FIFO waits for its writer; a device never ends.
+#[test]
+#[cfg(unix)]
+fn a_configuration_that_is_no_file_is_refused_at_once() {
+    let fifo = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo runs").success());
+    let socket = |path: &Path| drop(std::os::unix::net::UnixListener::bind(path).expect("bound"));
+    let device = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).expect("linked");
+    for make in [&fifo as &dyn Fn(&Path), &socket, &device] {
+        for (client, file) in
+            [("cursor", ".cursor/mcp.json"), ("codex", ".codex/config.toml"), ("opencode", ".config/opencode/plugin/codeskim.js")]
+        {
+            let home = Home::with("a/b.txt", "x");
+            std::fs::create_dir_all(home.path(file).parent().expect("a directory")).expect("created");
+            make(&home.path(file));
+            let hook = if client == "opencode" { vec!["--hook"] } else { Vec::new() };
+            for arguments in [[vec!["setup", client, "--yes"], hook].concat(), vec!["setup", client, "--remove", "--yes"]] {
+                let (status, said) = home.run(&arguments);
+                assert!(status == 2 && said.contains("is not a regular file (a pipe, socket or device)"), "{arguments:?}: {said}");
+            }
+            if client != "opencode" {
+                assert!(home.run(&["doctor"]).1.contains("is not a regular file"), "{client}");
+            }
+        }
+    }
+}
+
 #[test]
 fn nothing_is_written_without_consent() {
     let home = Home::with(".cursor/mcp.json", "{}\n");

@@ -5,7 +5,7 @@
 
 mod check;
 mod lines;
-mod mend;
+pub mod mend;
 mod waiting;
 
 use std::io;

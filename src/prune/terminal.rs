@@ -19,7 +19,7 @@ pub fn shown(text: &str) -> String {
         if is_for_terminal(content) {
             let mut screen = Line::default();
             Parser::new().advance(&mut screen, ended(content).as_bytes());
-            let would_vanish = screen.cells.is_empty() && content.len() == line.len(); // a last line without a line break
+            let would_vanish = screen.cells.is_empty() && !line.ends_with('\n'); // a last line without a line break
             out.push_str(if would_vanish { content } else { "" });
             out.extend(screen.cells);
         } else {

@@ -127,6 +127,7 @@ mod tests {
         fourth.grow(41);
         assert_eq!(is_lost(), [true, false, true, false]);
         drop((first, third, fourth));
-        assert_eq!((places.lock().bytes, places.lock().holders.len()), (0, 0));
+        let taken = places.lock();
+        assert_eq!((taken.bytes, taken.holders.len()), (0, 0));
     }
 }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::{lenient_flag, lenient_number, lenient_text, lenient_texts};
-use super::pattern::Pattern;
+use super::pattern::{Pattern, Taken};
 use super::places::Places;
 use super::{Call, Output, Part, Session, answer, question};
 use crate::error::{Error, Result, counted, quote, shorten};
@@ -188,7 +188,8 @@ impl<'a> Search<'a> {
         let cut = (before.max(after) > MOST_CONTEXT)
             .then(|| format!("context {} is cut to {MOST_CONTEXT}; read the file for more.", before.max(after)));
         let (before, after) = (before.min(MOST_CONTEXT), after.min(MOST_CONTEXT));
-        let pattern = Pattern::new(request)?;
+        let (literal, ignore_case) = (request.literal.unwrap_or(false), request.ignore_case.unwrap_or(false));
+        let pattern = Pattern::new(&request.pattern, Taken { literal, ignore_case, word: request.more.word })?;
         Ok(Self { pattern, before, after, cut, cancel })
     }
 

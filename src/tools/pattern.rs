@@ -8,7 +8,6 @@ use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::ErrorKind;
 
-use super::grep::Request;
 use crate::error::{Error, Result, quote};
 
 /// Memory of a compiled pattern, at most: compiling cannot be cancelled, and up to here takes half a second.
@@ -24,6 +23,17 @@ pub enum Pattern {
     Backtracking(Backtracking),
 }
 
+/// How a pattern is taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Taken {
+    /// As a text, and no expression.
+    pub literal: bool,
+    /// In any case.
+    pub ignore_case: bool,
+    /// As a whole word.
+    pub word: bool,
+}
+
 /// A pattern that looks around or back.
 pub struct Backtracking {
     regex: Regex,
@@ -32,22 +42,20 @@ pub struct Backtracking {
 }
 
 impl Pattern {
-    /// Compiles the pattern of a request.
+    /// Compiles a pattern.
     ///
     /// # Errors
     /// One that is none, in a sentence that says where.
-    pub fn new(request: &Request) -> Result<Self> {
-        let pattern = &request.pattern;
+    pub fn new(pattern: &str, Taken { literal, ignore_case, word }: Taken) -> Result<Self> {
         if pattern.is_empty() {
             return Err(Error::bad_argument("The pattern is empty; give a regular expression, or a text with literal set (-F)."));
         }
-        let (literal, ignore_case) = (request.literal.unwrap_or(false), request.ignore_case.unwrap_or(false));
         // Bytes that are not UTF-8 may be searched for, as with ripgrep.
         if !literal && let Err(error) = regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern) {
             if !looks_around(pattern, &error) {
                 return Err(bad_pattern(pattern, &error));
             }
-            let whole = if request.more.word { format!(r"(?<!\w)(?:{pattern})(?!\w)") } else { pattern.clone() };
+            let whole = if word { format!(r"(?<!\w)(?:{pattern})(?!\w)") } else { pattern.to_owned() };
             let regex = RegexBuilder::new(&whole)
                 .case_insensitive(ignore_case)
                 .multi_line(true)
@@ -68,7 +76,7 @@ impl Pattern {
         builder
             .case_insensitive(ignore_case)
             .fixed_strings(literal)
-            .word(request.more.word)
+            .word(word)
             .multi_line(true)
             .size_limit(REGEX_BYTES)
             .dfa_size_limit(10 * REGEX_BYTES);

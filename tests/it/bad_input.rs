@@ -172,7 +172,7 @@ async fn encodings_and_terminators_are_kept_or_named() {
     assert!(client.call("read_file", json!({ "path": "odd.txt" })).await.text.contains("binary file (4801 bytes)"));
     write("unmarked.txt", &"eins\nzwei\n".encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>());
     assert_eq!(read("unmarked.txt").await, "unmarked.txt: Decoded from UTF-16BE.\neins\nzwei\n");
-    write("late.log", &[&b"needle\n".repeat(20_000)[..], b"\0\n"].concat());
+    write("late.bin", &[&b"needle\n".repeat(20)[..], &[0; 900]].concat());
     let missed = client.text("grep", json!({ "pattern": "needle" })).await;
     assert!(missed.starts_with("No match for \"needle\"") && missed.contains("1 binary file matches; "), "{missed}");
     let found = "latin1.txt\n1:café\n\nunmarked.txt\n2:zwei\n\nutf16.txt\n2:zwei\r\n";

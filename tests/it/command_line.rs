@@ -191,7 +191,10 @@ fn a_pipe_loses_nothing() {
     let log = [&b"ok\n".repeat(100)[..], b"FAILED: a\0b \xff\n"].concat();
     let printed = codeskim_with_input(here, &["prune", "--focus", "which test failed?"], &log);
     assert_eq!(printed.status, 0);
-    assert!(printed.stdout.contains("FAILED: a\0b \u{fffd}\n") && printed.stdout.contains("bytes that are no text"), "{}", printed.stdout);
+    assert!(printed.stdout.contains("FAILED: a\0b ÿ\n") && printed.stdout.contains("Decoded from Latin-1."), "{}", printed.stdout);
+    let odd = [&b"ok\n".repeat(100)[..], b"FAILED: a\x01\x02\x03\x04\x05\x06\x07\xff\n", &[1; 90], b"\n"].concat();
+    let printed = codeskim_with_input(here, &["prune", "--focus", "which test failed?"], &odd);
+    assert!(printed.stdout.contains("\u{fffd}\n") && printed.stdout.contains("bytes that are no text"), "{}", printed.stdout);
     assert_eq!(codeskim_with_input(here, &["prune", "--focus", "?"], &log).status, 2);
     let endless: String = (0..60_000).map(|i| format!("line {i}\n")).collect();
     let printed = codeskim_with_input(here, &["prune", "--focus", "what is in line 7?"], "x\n".repeat(600_000).as_bytes());

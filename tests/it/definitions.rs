@@ -84,7 +84,7 @@ fn a_shell_reads_by_name_too() {
     let here = Path::new(REPOSITORY);
     let one = codeskim(here, &["read", "--symbol", "Workspace::locate", "src/workspace"]);
     assert!(one.status == 0 && one.stdout.starts_with("⋮ src/workspace/mod.rs "), "{}", one.stdout);
-    assert!(one.stdout.contains(": Workspace.locate\n") && one.stdout.contains("src/tools/grep.rs:"), "{}", one.stdout);
+    assert!(one.stdout.contains(": Workspace.locate\n") && one.stdout.contains("src/tools/places.rs:"), "{}", one.stdout);
     let none = codeskim(here, &["read", "--symbol", "no_such_thing", "src/skim"]);
     assert!(none.status == 1 && none.stdout.is_empty(), "{}", none.stdout);
     assert!(none.stderr.starts_with("No definition of \"no_such_thing\" in \"src/skim\" ("), "{}", none.stderr);
@@ -102,7 +102,7 @@ fn shown_lines_are_those_of_the_file() {
     let file = "src/workspace/text.rs";
     let text = std::fs::read_to_string(here.join(file)).expect("a file");
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let names = ["Text", "Text.part", "Excerpt", "read", "needs_range", "read_range", "utf16_mark", "decode_lenient", "decode", "LARGEST"];
+    let names = ["Text", "Text.part", "Excerpt", "read", "needs_range", "read_range", "utf16_mark", "decode_line", "decode", "LARGEST"];
     for name in names {
         let shown = codeskim(here, &["read", "--symbol", name, file]).stdout;
         let mut sections = 0;

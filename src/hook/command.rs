@@ -8,6 +8,8 @@ use super::event::Of;
 
 /// How lines of a file are printed, and all of it.
 const READS: &str = "sed -n shows them, the same command again all of it";
+/// Longer commands are not looked into, in bytes.
+const LONGEST: usize = 4000;
 /// Programs that print lines of files.
 const VIEWERS: [&str; 9] = ["cat", "head", "tail", "sed", "nl", "awk", "bat", "less", "echo"];
 /// Programs that search.
@@ -66,6 +68,9 @@ pub fn patched<'a>(patch: &'a str, marks: &'a [&str]) -> impl Iterator<Item = &'
 
 /// The programs of a command, each with its arguments; none where there is more to it than programs one after the other.
 fn programs(command: &str) -> Option<Vec<Vec<String>>> {
+    if command.len() > LONGEST {
+        return None;
+    }
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
     let tree = parser.parse(command, None)?;

@@ -80,8 +80,6 @@ pub struct FileMatches {
 pub struct Unshown {
     /// Files and directories that could not be read.
     pub failed: usize,
-    /// Files that match before it turns out that they are no text.
-    pub binary: usize,
     /// Hidden files that match, of which only this is told.
     pub hidden: usize,
 }
@@ -90,13 +88,11 @@ impl Unshown {
     /// In words, if there is anything.
     pub fn describe(self) -> Option<String> {
         let failed = (self.failed > 0).then(|| format!("{} could not be read", counted(self.failed, "path")));
-        let binary =
-            (self.binary > 0).then(|| format!("{} match{}", counted(self.binary, "binary file"), if self.binary == 1 { "es" } else { "" }));
         let hidden = (self.hidden > 0).then(|| {
             let matching = if self.hidden == 1 { "matches: path or glob has to name it" } else { "match: path or glob has to name them" };
             format!("{} {matching}", counted(self.hidden, "hidden file"))
         });
-        let said: Vec<String> = failed.into_iter().chain(binary).chain(hidden).collect();
+        let said: Vec<String> = failed.into_iter().chain(hidden).collect();
         (!said.is_empty()).then(|| said.join(", "))
     }
 }
@@ -661,7 +657,7 @@ mod tests {
         let (all, remark) = results.list("\"t\"", false, Unshown::default(), 20_000);
         assert!(all.starts_with("src/0.rs:2\nsrc/1.rs:2\n") && all.ends_with("src/399.rs:2\n") && remark.is_none());
         assert!(results.list("\"t\"", true, Unshown::default(), 20_000).0.starts_with("src/0.rs\nsrc/1.rs\n"));
-        let (cut, remark) = results.list("\"t\"", false, Unshown { failed: 1, binary: 0, hidden: 0 }, 2000);
+        let (cut, remark) = results.list("\"t\"", false, Unshown { failed: 1, hidden: 0 }, 2000);
         let left = 400 - cut.lines().count();
         assert_eq!(
             remark.as_deref(),

@@ -48,16 +48,15 @@ pub fn levels(lines: &[&str]) -> Vec<Option<usize>> {
         _ => count[form] >= MARKED,
     };
     // A record begins with its heading, so that the form which comes first is the outermost. Times are within all others.
-    let mut order: Vec<&Form> = Vec::new();
+    let mut order: HashMap<&Form, usize> = HashMap::new();
     for form in forms.iter().flatten().filter(|form| recurs(form) && **form != Form::Time) {
-        if !order.contains(&form) {
-            order.push(form);
-        }
+        let next = order.len();
+        order.entry(form).or_insert(next);
     }
     let level = |form: &Form| match form {
         Form::Directory(depth) => Some(*depth),
         Form::Time => recurs(form).then_some(order.len()),
-        _ => order.iter().position(|other| *other == form),
+        _ => order.get(form).copied(),
     };
     forms.iter().map(|form| form.as_ref().and_then(level)).collect()
 }

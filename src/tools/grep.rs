@@ -194,7 +194,7 @@ impl<'a> Search<'a> {
     }
 
     fn everywhere(&self, session: &Session, request: &Request, call: &Call<'_>, room: usize) -> Result<Collected> {
-        let (searched, failed, binary, hidden) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let (searched, failed, hidden) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
         let passed_over = Mutex::new(Vec::new());
         let collector = Mutex::new(Collector::new(room));
         let collect = |location: &Location, found| {
@@ -227,10 +227,7 @@ impl<'a> Search<'a> {
                         hidden.fetch_add(usize::from(found.matches > 0 && !found.binary), Ordering::Relaxed);
                     }
                     Ok(Ok(found)) if !found.binary => collect(&location, found),
-                    Ok(Ok(found)) => {
-                        binary.fetch_add(usize::from(found.matches > 0), Ordering::Relaxed);
-                        passed_over.lock().expect("no visitor panics").push(found.path);
-                    }
+                    Ok(Ok(found)) => passed_over.lock().expect("no visitor panics").push(found.path),
                     Err(Error::NotFound { .. } | Error::OutsideRoots { .. }) => return, // gone since it was listed, or become a link
                     _ if is_hidden => return,
                     _ => drop(failed.fetch_add(1, Ordering::Relaxed)),
@@ -250,7 +247,7 @@ impl<'a> Search<'a> {
             name_definitions(session, &mut files, self.cancel);
         }
         let results = Results::new(files.into_iter().map(|(_, file)| file).collect());
-        let unshown = Unshown { failed: failed.into_inner(), binary: binary.into_inner(), hidden: hidden.into_inner() };
+        let unshown = Unshown { failed: failed.into_inner(), hidden: hidden.into_inner() };
         let mut passed_over = passed_over.into_inner().expect("no visitor panics");
         passed_over.sort_unstable();
         Ok(Collected { results, searched: searched.into_inner(), unshown, passed_over, remarks })

@@ -34,7 +34,6 @@ use crate::error::{Error, Result, one_line, quote};
 /// Linux refuses longer paths itself (PATH_MAX); refusing them here keeps them out of every message.
 const LONGEST_PATH: usize = 4096;
 
-
 /// The roots: the only directories that are read.
 #[derive(Debug)]
 pub struct Workspace {

@@ -229,22 +229,14 @@ impl Guess {
     /// From the first bytes of a text; none where they are UTF-8, or the beginning of it.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let head = &bytes[..bytes.len().min(HEAD)];
-        let (mut right, mut wrong) = (0, 0);
-        let mut chunks = head.utf8_chunks().peekable();
-        while let Some(chunk) = chunks.next() {
-            right += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
-            let is_cut = chunks.peek().is_none() && bytes.len() > HEAD;
-            wrong += usize::from(!chunk.invalid().is_empty() && !is_cut);
+        match is_faulty(head, bytes.len() > HEAD)? {
+            true => Some(Self::Faulty),
+            false => {
+                let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+                detector.feed(head, true);
+                Some(Self::Other(detector.guess(None, Utf8Detection::Deny)))
+            }
         }
-        if wrong == 0 {
-            return None;
-        }
-        if right > wrong {
-            return Some(Self::Faulty);
-        }
-        let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-        detector.feed(head, true);
-        Some(Self::Other(detector.guess(None, Utf8Detection::Deny)))
     }
 
     /// The bytes as text, and the name of what they were taken for.
@@ -264,8 +256,20 @@ impl Guess {
 pub fn decode_line(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
-        Err(_) => Guess::of(bytes).filter(|guess| *guess == Guess::Faulty).unwrap_or(Guess::Other(WINDOWS_1252)).decode(bytes).0,
+        Err(_) if is_faulty(bytes, false) == Some(true) => Guess::Faulty.decode(bytes).0,
+        Err(_) => Guess::Other(WINDOWS_1252).decode(bytes).0,
     }
+}
+
+/// Whether bytes are UTF-8 with faults, more of it right than wrong; none where they are without. They may be cut within a character.
+fn is_faulty(bytes: &[u8], is_cut: bool) -> Option<bool> {
+    let (mut right, mut wrong) = (0, 0);
+    let mut chunks = bytes.utf8_chunks().peekable();
+    while let Some(chunk) = chunks.next() {
+        right += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+        wrong += usize::from(!(chunk.invalid().is_empty() || is_cut && chunks.peek().is_none()));
+    }
+    (wrong > 0).then_some(right > wrong)
 }
 
 /// Anything as text: what does not decode is replaced.

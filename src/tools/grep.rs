@@ -256,7 +256,7 @@ impl<'a> Search<'a> {
     /// The matches in one file, keeping `room` characters of them. What is no text is searched up to its first zero.
     fn one_file(&self, open: OpenFile, room: usize) -> io::Result<FileMatches> {
         let OpenFile { mut file, shown, bytes, .. } = open;
-        let mut head = Vec::new();
+        let mut head = Vec::with_capacity(bytes.min(HEAD as u64) as usize + 1);
         file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
         let encoding = encoding_of(&head, bytes);
         let binary = if encoding.is_some() || is_text(&head) { BinaryDetection::none() } else { BinaryDetection::quit(0) };

@@ -210,7 +210,7 @@ pub fn encoding_of(head: &[u8], bytes: u64) -> Option<&'static Encoding> {
     if utf16_mark(head).is_some() {
         return None;
     }
-    unmarked_utf16(head, bytes).or_else(|| match Guess::of(head).filter(|_| is_text(head)) {
+    unmarked_utf16(head, bytes).or_else(|| match is_text(head).then(|| Guess::of(head)).flatten() {
         Some(Guess::Other(encoding)) => Some(encoding),
         _ => None,
     })
@@ -229,6 +229,9 @@ impl Guess {
     /// From the first bytes of a text; none where they are UTF-8, or the beginning of it.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let head = &bytes[..bytes.len().min(HEAD)];
+        if std::str::from_utf8(head).is_ok() {
+            return None;
+        }
         match is_faulty(head, bytes.len() > HEAD)? {
             true => Some(Self::Faulty),
             false => {
@@ -312,14 +315,14 @@ pub fn decode(bytes: Vec<u8>) -> std::result::Result<Text, Vec<u8>> {
 /// Whether bytes are a text, though they may have some zeros or other control characters in it.
 pub fn is_text(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(HEAD)];
-    let zeros = memchr::memchr_iter(0, head).count();
     let is_utf8 = match std::str::from_utf8(head) {
         Ok(_) => true,
         Err(error) => error.error_len().is_none() && bytes.len() > HEAD, // cut within a character
     };
-    if zeros == 0 && is_utf8 {
+    if is_utf8 && memchr::memchr(0, head).is_none() {
         return true;
     }
+    let zeros = memchr::memchr_iter(0, head).count();
     let control = head.iter().filter(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace() && **byte != 0x1b).count();
     control * CONTROL_SHARE <= head.len() && (is_utf8 || zeros * ZERO_SHARE <= head.len())
 }

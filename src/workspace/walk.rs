@@ -42,7 +42,7 @@ impl Workspace {
         self.walk_noting(start, globs, cancel, None, visit)
     }
 
-    /// The same with hidden files and as many hidden directories as `most`, without those of version control. It says which files are hidden and
+    /// The same with `most` hidden files and directories, without those of version control. It says which files are hidden and
     /// not named by a glob with a dot.
     ///
     /// # Errors
@@ -115,9 +115,9 @@ impl Workspace {
         }
         let overrides = overrides.build().map_err(|error| bad(&globs.join(", "), &error.to_string()))?;
         let (refused, around, notes) = (Arc::clone(&unlisted), root.clone(), notes.cloned());
-        let (filter, seen) = (Arc::clone(&rules), Arc::clone(&hidden));
+        let seen = Arc::clone(&hidden);
         let is_wanted = move |entry: &DirEntry| {
-            let left_out = filter.left_out(entry);
+            let left_out = rules.left_out(entry);
             if left_out == Some(LeftOut::Ignored)
                 || !seen.admits(entry, left_out == Some(LeftOut::Hidden))
                 || overrides.matched(entry.path(), is_directory(entry)).is_ignore()
@@ -127,7 +127,7 @@ impl Workspace {
             if let Some(notes) = notes.as_ref().filter(|_| is_directory(entry)) {
                 note_directory(&around, entry.path(), notes);
             }
-            let is_harmful = is_directory(entry) && !filter.enter(entry.path());
+            let is_harmful = is_directory(entry) && !rules.enter(entry.path());
             refused.fetch_add(usize::from(is_harmful), Ordering::Relaxed);
             !is_harmful
         };
@@ -149,7 +149,7 @@ impl Workspace {
                     return WalkState::Continue;
                 }
                 if let Some(location) = self.beneath(start, entry.path()) {
-                    let is_hidden = most_hidden > 0 && (hidden.has(entry.path().parent()) || rules.left_out(&entry).is_some());
+                    let is_hidden = most_hidden > 0 && (hidden.has(entry.path().parent()) || hidden.has(Some(entry.path())));
                     visit(location, is_hidden);
                 }
                 WalkState::Continue
@@ -181,31 +181,28 @@ impl Workspace {
     }
 }
 
-/// Hidden directories that a walk looks into.
+/// Hidden files and directories that a walk visits.
 struct Hidden {
     /// So many, at most.
     most: usize,
-    /// They, and those beneath them.
+    /// They, and the directories beneath them.
     inside: RwLock<HashSet<PathBuf>>,
 }
 
 impl Hidden {
     /// Whether something may be visited, though it is hidden.
     fn admits(&self, entry: &DirEntry, is_hidden: bool) -> bool {
-        if self.most == 0 || !is_directory(entry) {
-            return self.most > 0 || !is_hidden;
-        }
-        if !is_hidden && !self.has(entry.path().parent()) {
-            return true;
+        if self.most == 0 || !is_hidden && (!is_directory(entry) || !self.has(entry.path().parent())) {
+            return !is_hidden;
         }
         let mut inside = self.inside.write().unwrap_or_else(PoisonError::into_inner);
         let is_wanted = inside.len() < self.most && !OF_VERSION_CONTROL.iter().any(|name| entry.file_name() == *name);
         is_wanted && inside.insert(entry.path().to_path_buf())
     }
 
-    fn has(&self, directory: Option<&Path>) -> bool {
+    fn has(&self, path: Option<&Path>) -> bool {
         let inside = self.inside.read().unwrap_or_else(PoisonError::into_inner);
-        !inside.is_empty() && directory.is_some_and(|directory| inside.contains(directory))
+        !inside.is_empty() && path.is_some_and(|path| inside.contains(path))
     }
 }
 

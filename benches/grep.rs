@@ -34,6 +34,8 @@ fn of_rg(text: &str) -> Found {
 /// A path, then `12:text` for each match, then an empty line.
 fn of_codeskim(text: &str) -> Found {
     let (mut out, mut path) = (Found::new(), None);
+    // A large result begins with a header.
+    let text = if text.starts_with('"') { text.split_once('\n').map_or("", |(_, rest)| rest) } else { text };
     for line in text.split('\n') {
         match (line.is_empty(), path) {
             (true, _) => path = None,

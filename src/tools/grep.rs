@@ -3,7 +3,8 @@
 //! The walk is parallel and so comes in no order; results are kept sorted by path, and only as much text of them as can be shown or skimmed.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,7 +25,7 @@ use crate::lookup::Source;
 use crate::prune::matches::{FileMatches, FoundLine, Results, Unshown, Within};
 use crate::prune::{Decision, decide};
 use crate::syntax::Names;
-use crate::workspace::text::{HEAD, decode_line, encoding_of, is_text};
+use crate::workspace::text::{HEAD, decode_line, encoding_of, looks_like_text};
 use crate::workspace::{Location, OpenFile};
 
 /// Lines of context, at most.
@@ -259,7 +260,25 @@ impl<'a> Search<'a> {
         let mut head = Vec::with_capacity(bytes.min(HEAD as u64) as usize + 1);
         file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
         let encoding = encoding_of(&head, bytes);
-        let binary = if encoding.is_some() || is_text(&head) { BinaryDetection::none() } else { BinaryDetection::quit(0) };
+        let has_zeros = memchr::memchr(0, &head).is_some();
+        let is_whole = encoding.is_some() || has_zeros && is_text(&mut file, &head, bytes)?;
+        let found = self.searched(head.as_slice().chain(&file), &shown, room, encoding, is_whole)?;
+        if !found.binary || has_zeros || !is_text(&mut file, &head, bytes)? {
+            return Ok(found);
+        }
+        file.seek(SeekFrom::Start(0))?;
+        self.searched(&file, &shown, room, encoding, true)
+    }
+
+    /// The matches in an input: in all of it, or up to its first zero.
+    fn searched(
+        &self,
+        input: impl Read,
+        shown: &str,
+        room: usize,
+        encoding: Option<&'static encoding_rs::Encoding>,
+        is_whole: bool,
+    ) -> io::Result<FileMatches> {
         let ends = match &self.pattern {
             Pattern::Linear(_, ends) => *ends,
             Pattern::Backtracking(_) => LineTerminator::byte(b'\n'),
@@ -268,20 +287,34 @@ impl<'a> Search<'a> {
             .line_terminator(ends)
             .encoding(encoding.and_then(|encoding| Encoding::new(encoding.name()).ok()))
             .line_number(true)
-            .binary_detection(binary)
+            .binary_detection(if is_whole { BinaryDetection::none() } else { BinaryDetection::quit(0) })
             .before_context(self.before)
             .after_context(self.after)
             .heap_limit(Some(LONGEST_LINE_BYTES))
             .build();
-        let found = FileMatches { path: shown, ..FileMatches::default() };
+        let found = FileMatches { path: shown.to_owned(), ..FileMatches::default() };
         let mut sink = Matches { search: self, room, before: Vec::new(), found };
-        let input = Cancellable { input: head.as_slice().chain(file), cancel: self.cancel };
+        let input = Cancellable { input, cancel: self.cancel };
         match &self.pattern {
             Pattern::Linear(matcher, _) => searcher.search_reader(matcher, input, &mut sink)?,
             Pattern::Backtracking(matcher) => searcher.search_reader(matcher, input, &mut sink)?,
         }
         Ok(sink.found)
     }
+}
+
+/// Whether a file is a text, by its head, its middle and its end. Where it stands in the file is as before.
+fn is_text(file: &mut File, head: &[u8], bytes: u64) -> io::Result<bool> {
+    let (end, at) = (bytes.saturating_sub(HEAD as u64), file.stream_position()?);
+    let mut is_text = looks_like_text(head, end > 0);
+    for from in [end / 2, end].into_iter().filter(|from| *from > 0) {
+        let mut part = Vec::with_capacity(HEAD);
+        file.seek(SeekFrom::Start(from))?;
+        file.by_ref().take(HEAD as u64).read_to_end(&mut part)?;
+        is_text &= looks_like_text(&part, true);
+    }
+    file.seek(SeekFrom::Start(at))?;
+    Ok(is_text)
 }
 
 /// Says of the lines of files in which definition each stands, of the first files, as far as their grammars tell.

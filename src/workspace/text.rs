@@ -19,9 +19,9 @@ pub const SAMPLE: usize = 1024;
 pub const LARGEST: u64 = 10_000_000;
 /// In larger files the lines behind a range are not counted, in bytes.
 const COUNTED: u64 = 200_000_000;
-/// A byte in so many may be a control character in a text, and one in so many zero where it is in an unknown encoding.
+/// A byte in so many may be a control character in a text, and one in so many zero or no UTF-8 where there are both.
 const CONTROL_SHARE: usize = 20;
-const ZERO_SHARE: usize = 200;
+const FAULT_SHARE: usize = 50;
 /// Bytes by which it is told what a file is that is not UTF-8, or has zeros in it.
 pub const HEAD: usize = 1 << 16;
 
@@ -210,7 +210,7 @@ pub fn encoding_of(head: &[u8], bytes: u64) -> Option<&'static Encoding> {
     if utf16_mark(head).is_some() {
         return None;
     }
-    unmarked_utf16(head, bytes).or_else(|| match is_text(head).then(|| Guess::of(head)).flatten() {
+    unmarked_utf16(head, bytes).or_else(|| match looks_like_text(head, bytes > head.len() as u64).then(|| Guess::of(head)).flatten() {
         Some(Guess::Other(encoding)) => Some(encoding),
         _ => None,
     })
@@ -312,19 +312,28 @@ pub fn decode(bytes: Vec<u8>) -> std::result::Result<Text, Vec<u8>> {
     }
 }
 
-/// Whether bytes are a text, though they may have some zeros or other control characters in it.
-pub fn is_text(bytes: &[u8]) -> bool {
-    let head = &bytes[..bytes.len().min(HEAD)];
-    let is_utf8 = match std::str::from_utf8(head) {
+/// Whether bytes are a text, though they may have some zeros or other control characters in it: by their beginning, middle and end.
+fn is_text(bytes: &[u8]) -> bool {
+    let end = bytes.len().saturating_sub(HEAD);
+    looks_like_text(&bytes[..bytes.len().min(HEAD)], bytes.len() > HEAD)
+        && [end / 2, end].into_iter().filter(|from| *from > 0).all(|from| looks_like_text(&bytes[from..from + HEAD], true))
+}
+
+/// The same of some bytes, which may be cut within a character.
+pub fn looks_like_text(bytes: &[u8], is_cut: bool) -> bool {
+    let is_utf8 = match std::str::from_utf8(bytes) {
         Ok(_) => true,
-        Err(error) => error.error_len().is_none() && bytes.len() > HEAD, // cut within a character
+        Err(error) => error.error_len().is_none() && is_cut,
     };
-    if is_utf8 && memchr::memchr(0, head).is_none() {
+    if is_utf8 && memchr::memchr(0, bytes).is_none() {
         return true;
     }
-    let zeros = memchr::memchr_iter(0, head).count();
-    let control = head.iter().filter(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace() && **byte != 0x1b).count();
-    control * CONTROL_SHARE <= head.len() && (is_utf8 || zeros * ZERO_SHARE <= head.len())
+    let control = bytes.iter().filter(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace() && **byte != 0x1b).count();
+    let zeros = memchr::memchr_iter(0, bytes).count();
+    // Zeros are in texts of no other encoding.
+    let faults = || bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+    let is_rare = control * CONTROL_SHARE <= bytes.len() || is_utf8 && control == 1 && bytes.len() > 2;
+    is_rare && (is_utf8 || zeros == 0 || (zeros + faults()) * FAULT_SHARE <= bytes.len())
 }
 
 /// Mostly-ASCII UTF-16 without a byte order mark: every other byte is zero. `head` is the beginning of a file of so many bytes.
@@ -387,8 +396,11 @@ mod tests {
     fn a_text_may_have_zeros() {
         let text = "fn main() {\n    let a = 1;\n}\n".repeat(4) + "// \0 \0\n";
         assert_eq!(decode(text.clone().into_bytes()).expect("text").as_str(), text);
+        assert!(decode(b"a\0b\n".to_vec()).is_ok() && decode(b"alpha\nbe\0ta\n".to_vec()).is_ok());
         let archive: Vec<u8> = (0..4000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-        assert!(decode(archive).is_err(), "as random as what is packed");
+        assert!(decode(archive.clone()).is_err(), "as random as what is packed");
+        let weights = [text.repeat(HEAD / 50).into_bytes(), archive.repeat(40)].concat();
+        assert!(decode(weights).is_err(), "a text comes before it");
         assert!(decode([b"name\0\0\0\0\0\0\0\0\0\0".as_slice(), b"text"].concat()).is_err());
     }
 

@@ -175,11 +175,12 @@ RUNS = {"claude-code": (TESTS, []), "codex": (TESTS + "; exit 3", ["exited with 
 
 def pruned_scenarios(name, project):
     """What an agent does with the hook that prunes: (title, plan, what each result must have in it, the file that is changed and what it must have)."""
-    source = project / "src/tools/read_file.rs"
-    path, tools, text = str(source), OWN_TOOLS[name], source.read_text()
-    last, begun = text.rstrip().splitlines()[-4], "codeskim shows an excerpt of"
-    old = next(line for line in text.splitlines() if "a text file, lines of it" in line)
-    new = old.replace("a text file", "one text file")
+    paint = "def paint_{0}(canvas, colour):\n    for x in range(canvas.width):\n        canvas.draw(x, {0}, colour)\n    return canvas\n\n\n"
+    links = "def follow_link(root, target):\n    if target.is_absolute() and root in target.parents:\n        return root / target.relative_to(root)\n    return None\n\n\n"
+    source = project / "net.py"
+    write(source, "".join(map(paint.format, range(40))) + links + "".join(map(paint.format, range(40, 80))))
+    path, tools, last, begun = str(source), OWN_TOOLS[name], "canvas.draw(x, 79, colour)", "codeskim shows an excerpt of"
+    old, new = "        return root / target.relative_to(root)", "        return target.relative_to(root)"
     for i in range(60):
         write(project / f"paint/painter_{i}.py", "".join(f"def draw_{i}_{j}(canvas, colour):\n    return canvas\n" for j in range(3)))
     about = "a link with an absolute target that points into the root is followed"
@@ -187,7 +188,7 @@ def pruned_scenarios(name, project):
     read, (run, ended) = tools["read"](path), RUNS[name]
     scenarios = [
         ("a read comes pruned, the second one whole", [read, read], [[begun], [last]], None),
-        ("a read of a range is as it was", [tools["part"](path)], [["use schemars::JsonSchema"]], None),
+        ("a read of a range is as it was", [tools["part"](path)], [["def paint_9(canvas, colour)"]], None),
         ("an edit after a pruned read is accepted", [read, tools["edit"](path, old, new)], [[begun], []], (source, new)),
         ("a large search comes pruned", [tools["search"]("def ", str(project / "paint"))], [[begun, about]], None),
         ("a run of tests comes pruned, with what failed" + (" and its exit code" if ended else ""), [tools["run"](run)], [[begun, "test links ... FAILED", *ended]], None),

@@ -19,7 +19,7 @@ with tempfile.TemporaryDirectory() as home:
     record = os.path.join(home, "record.jsonl")
     own = {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "own", "name": "Read", "input": {}}]}}
     open(record, "w").write(json.dumps({"type": "user", "message": {"content": ASKED}}) + "\n" + json.dumps(own) + "\n")
-    large, related, small = "src/tools/read_file.rs", "src/workspace/mod.rs", "src/main.rs"
+    large, related, small = "src/setup/clients.rs", "src/workspace/mod.rs", "src/main.rs"
     arms = {f"nothing ({large})": (["sh", "-c", "cat > /dev/null"], large), f"{large}": ([PROGRAM, "hook", "claude-code"], large), f"{related}": ([PROGRAM, "hook", "claude-code"], related), f"{small}": ([PROGRAM, "hook", "claude-code"], small)}
     for name, (command, path) in arms.items():
         took, answered = [], 0

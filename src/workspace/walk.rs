@@ -1,7 +1,7 @@
 //! Listing files as ripgrep does: .gitignore and its kin respected, hidden files left out, links not followed.
 //!
 //! Only names come from here, and names alone may be those of a place outside that a directory has become a link to: whatever tells them looks at
-//! them beneath their root first, or opens them there ([`Workspace::open_location`]). Which are left out [`super::rules`] says.
+//! them beneath their root first, or opens them there ([`Workspace::open_location`]). Which are left out `rules.rs` says.
 
 use std::collections::HashSet;
 use std::io;

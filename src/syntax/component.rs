@@ -112,6 +112,7 @@ pub fn blocks(language: Language, text: &str) -> Vec<Block> {
         } else if skips || tag.is("style") {
             match tag.content_end(text, language) {
                 Some(end) => at = end,
+                None if tag.is("style") => break, // it ends with the text
                 None => skips = false,
             }
         }
@@ -327,5 +328,14 @@ mod tests {
             assert!(blocks(language, &part.repeat(300_000)).is_empty());
         }
         assert!(blocks(Language::Svelte, &"<a b={'".repeat(100_000)).is_empty());
+    }
+
+    #[test]
+    fn unclosed_elements_are_not_looked_for_again_and_again() {
+        for language in [Language::Vue, Language::Svelte, Language::Astro] {
+            for unclosed in ["<style>", "<style></", "<template>", "<a "] {
+                assert_eq!(blocks(language, &unclosed.repeat(200_000)), [], "{unclosed}");
+            }
+        }
     }
 }

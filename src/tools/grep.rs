@@ -25,7 +25,7 @@ use crate::lookup::Source;
 use crate::prune::matches::{FileMatches, FoundLine, Results, Unshown, Within};
 use crate::prune::{Decision, decide};
 use crate::syntax::Names;
-use crate::workspace::text::{HEAD, decode_line, encoding_of, looks_like_text};
+use crate::workspace::text::{HEAD, behind_head, decode_line, encoding_of, looks_like_text};
 use crate::workspace::{Location, OpenFile};
 
 /// Lines of context, at most.
@@ -243,6 +243,7 @@ impl<'a> Search<'a> {
             })?;
             failed.fetch_add(unlisted, Ordering::Relaxed);
         }
+        remarks.extend(self.pattern.remark());
         let mut files = collector.into_inner().expect("no visitor panics").finish();
         if room > 0 {
             name_definitions(session, &mut files, self.cancel);
@@ -305,9 +306,9 @@ impl<'a> Search<'a> {
 
 /// Whether a file is a text, by its head, its middle and its end. Where it stands in the file is as before.
 fn is_text(file: &mut File, head: &[u8], bytes: u64) -> io::Result<bool> {
-    let (end, at) = (bytes.saturating_sub(HEAD as u64), file.stream_position()?);
-    let mut is_text = looks_like_text(head, end > 0);
-    for from in [end / 2, end].into_iter().filter(|from| *from > 0) {
+    let at = file.stream_position()?;
+    let mut is_text = looks_like_text(head, bytes > head.len() as u64);
+    for from in behind_head(bytes) {
         let mut part = Vec::with_capacity(HEAD);
         file.seek(SeekFrom::Start(from))?;
         file.by_ref().take(HEAD as u64).read_to_end(&mut part)?;

@@ -1,19 +1,24 @@
 //! The pattern of a search: a regular expression in the syntax of ripgrep, or, where it looks around or back, one that is matched by backtracking.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use fancy_regex::{Regex, RegexBuilder};
+use fancy_regex::{Expr, Regex, RegexBuilder};
 use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::ErrorKind;
 
-use crate::error::{Error, Result, quote};
+use crate::error::{Error, Result, counted, quote};
 
 /// Memory of a compiled pattern, at most: compiling cannot be cancelled, and up to here takes half a second.
 const REGEX_BYTES: usize = 10_000_000;
-/// Steps back in one line, at most: they take a tenth of a second.
-const MOST_STEPS: usize = 1_000_000;
+/// Steps back in one line, at most.
+const MOST_STEPS: usize = 200_000;
+/// Bytes of a line that is looked at by backtracking, at most: each step may go through all of it.
+const LONGEST_LINE: usize = 8_000;
+/// A line that takes longer ends the search.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A compiled pattern.
 pub enum Pattern {
@@ -37,8 +42,10 @@ pub struct Taken {
 /// A pattern that looks around or back.
 pub struct Backtracking {
     regex: Regex,
-    /// Whether it took more than [`MOST_STEPS`] somewhere.
+    /// Whether it took too many steps somewhere, or too long.
     ran_away: AtomicBool,
+    /// Lines that were too long to be looked at.
+    passed_over: AtomicUsize,
 }
 
 impl Pattern {
@@ -56,21 +63,7 @@ impl Pattern {
                 return Err(bad_pattern(pattern, &error));
             }
             let whole = if word { format!(r"(?<!\w)(?:{pattern})(?!\w)") } else { pattern.to_owned() };
-            let regex = RegexBuilder::new(&whole)
-                .case_insensitive(ignore_case)
-                .multi_line(true)
-                .backtrack_limit(MOST_STEPS)
-                .delegate_size_limit(REGEX_BYTES)
-                .build();
-            let regex = regex.map_err(|error| {
-                let reason = error.to_string();
-                Error::bad_argument(format!(
-                    "The pattern {} is not a regular expression: {}.",
-                    quote(pattern),
-                    reason.trim_end_matches('.')
-                ))
-            })?;
-            return Ok(Self::Backtracking(Backtracking { regex, ran_away: AtomicBool::new(false) }));
+            return Ok(Self::Backtracking(Backtracking::new(pattern, &whole, ignore_case)?));
         }
         let mut builder = RegexMatcherBuilder::new();
         builder
@@ -105,7 +98,15 @@ impl Pattern {
         found.map(|found| found.start()..found.end())
     }
 
-    /// The refusal of a pattern that took too many steps in some line.
+    /// What is to be said of lines that were too long for this pattern, if there were any.
+    pub fn remark(&self) -> Option<String> {
+        let Self::Backtracking(matcher) = self else { return None };
+        let passed_over = matcher.passed_over.load(Ordering::Relaxed);
+        (passed_over > 0)
+            .then(|| format!("Passed over, as the pattern looks around: {} of over {LONGEST_LINE} bytes.", counted(passed_over, "line")))
+    }
+
+    /// The refusal of a pattern that took too many steps in some line, or too long.
     ///
     /// # Errors
     /// That one.
@@ -120,6 +121,39 @@ impl Pattern {
     }
 }
 
+impl Backtracking {
+    /// Compiles `whole`, which a search called `pattern`.
+    fn new(pattern: &str, whole: &str, ignore_case: bool) -> Result<Self> {
+        let is_none = |error: fancy_regex::Error| {
+            let reason = error.to_string();
+            Error::bad_argument(format!("The pattern {} is not a regular expression: {}.", quote(pattern), reason.trim_end_matches('.')))
+        };
+        let tree = Expr::parse_tree(whole).map_err(is_none)?;
+        if tree.contains_subroutines || loops_around(&tree.expr).0 > 1 {
+            return Err(Error::bad_argument(format!(
+                "The pattern {} repeats look-around within a repeat, or calls itself, which has no bound; write it without one of them.",
+                quote(pattern)
+            )));
+        }
+        let mut builder = RegexBuilder::new(whole);
+        builder.case_insensitive(ignore_case).multi_line(true).backtrack_limit(MOST_STEPS).delegate_size_limit(REGEX_BYTES);
+        let regex = builder.build().map_err(is_none)?;
+        Ok(Self { regex, ran_away: AtomicBool::new(false), passed_over: AtomicUsize::new(0) })
+    }
+}
+
+/// How many repeats are around each other and around what only backtracking matches, and whether there is any of that. One of them goes through a
+/// line once for each of its characters, two as often as that squared, and no step back is counted.
+fn loops_around(expression: &Expr) -> (usize, bool) {
+    let inside = expression.children_iter().map(loops_around);
+    let (loops, is_hard) = inside.fold((0, false), |(most, any), (loops, is_hard)| (most.max(loops), any | is_hard));
+    match expression {
+        Expr::Repeat { hi, .. } if *hi > 1 && is_hard => (loops + 1, true),
+        Expr::LookAround(..) | Expr::Backref { .. } | Expr::AtomicGroup(_) | Expr::Conditional { .. } | Expr::Absent(_) => (loops, true),
+        _ => (loops, is_hard),
+    }
+}
+
 impl Matcher for Backtracking {
     type Captures = NoCaptures;
     type Error = String;
@@ -130,13 +164,17 @@ impl Matcher for Backtracking {
         if self.ran_away.load(Ordering::Relaxed) || at > text.len() {
             return Ok(None);
         }
-        match self.regex.find_from_pos(text, at) {
-            Ok(found) => Ok(found.map(|found| Match::new(found.start().min(line.len()), found.end().min(line.len())))),
-            Err(error) => {
-                self.ran_away.store(true, Ordering::Relaxed);
-                Err(error.to_string())
-            }
+        if text.len() > LONGEST_LINE {
+            self.passed_over.fetch_add(1, Ordering::Relaxed);
+            return Ok(None);
         }
+        let began = Instant::now();
+        let found = self.regex.find_from_pos(text, at);
+        if found.is_err() || began.elapsed() > PATIENCE {
+            self.ran_away.store(true, Ordering::Relaxed);
+        }
+        let found = found.map_err(|error| error.to_string())?;
+        Ok(found.map(|found| Match::new(found.start().min(line.len()), found.end().min(line.len()))))
     }
 
     fn new_captures(&self) -> std::result::Result<NoCaptures, String> {

@@ -314,9 +314,14 @@ pub fn decode(bytes: Vec<u8>) -> std::result::Result<Text, Vec<u8>> {
 
 /// Whether bytes are a text, though they may have some zeros or other control characters in it: by their beginning, middle and end.
 fn is_text(bytes: &[u8]) -> bool {
-    let end = bytes.len().saturating_sub(HEAD);
     looks_like_text(&bytes[..bytes.len().min(HEAD)], bytes.len() > HEAD)
-        && [end / 2, end].into_iter().filter(|from| *from > 0).all(|from| looks_like_text(&bytes[from..from + HEAD], true))
+        && behind_head(bytes.len() as u64).all(|from| looks_like_text(&bytes[from as usize..from as usize + HEAD], true))
+}
+
+/// Where the parts begin, each as long as the head, by which it is told beside the head whether so many bytes are a text.
+pub fn behind_head(bytes: u64) -> impl Iterator<Item = u64> {
+    let end = bytes.saturating_sub(HEAD as u64);
+    [end / 2, end].into_iter().filter(|from| *from > 0)
 }
 
 /// The same of some bytes, which may be cut within a character.

@@ -247,6 +247,20 @@ fn a_pattern_may_look_around_and_never_runs_away() {
     assert!(bad.status == 2 && bad.stderr.contains("is not a regular expression"), "{bad:?}");
 }
 
+#[test]
+fn a_pattern_without_a_bound_is_refused_and_long_lines_are_told() {
+    let directory = tempfile::tempdir().expect("a directory");
+    file(directory.path(), "a.txt", format!("{}z\nabz\n", "a".repeat(60_000)));
+    let found = codeskim(directory.path(), &["grep", "(?:(?=.*z)a)*b", "a.txt"]);
+    assert!(found.stdout.contains("Passed over, as the pattern looks around: 1 line of over 8000 bytes."), "{found:?}");
+    assert!(found.stdout.ends_with("2:abz\n"), "{found:?}");
+    let deep = format!("{}a{}(?=b)", "(".repeat(5000), ")".repeat(5000));
+    for pattern in ["(?:(?:(?=.*z)a)*b)*c", "(?=(?:(?:(?!z)a)+b)+)a", "(?<n>a\\g<n>?b)(?=c)", &deep] {
+        let refused = codeskim(directory.path(), &["grep", pattern, "a.txt"]);
+        assert!(refused.status == 2 && refused.stderr.lines().count() == 1, "{:.80}: {:.300}", pattern, refused.stderr);
+    }
+}
+
 #[tokio::test]
 async fn words_for_nothing_are_no_arguments() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::command::output_of;
 use super::event::{Answer, Event, Hook, Of, Returned, deny};
-use super::pass::{pass, would_lose};
+use super::pass::{chosen, pass, would_lose};
 use super::steer;
 use super::told::{Told, end_with};
 
@@ -30,8 +30,11 @@ fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
         "Read" if response["type"] == "text" => {
             let (file, path) = (&response["file"], event.input("file_path").to_owned());
             let is_whole = event.has_only(&["file_path"]) && file["startLine"] == 1 && file["numLines"] == file["totalLines"];
-            let first = file["startLine"].as_u64().and_then(|first| usize::try_from(first).ok())?;
-            (&file["content"], if is_whole { Of::File(path, READS) } else { Of::Lines(path, first) })
+            if !is_whole {
+                let first = file["startLine"].as_u64().and_then(|first| usize::try_from(first).ok())?;
+                return chosen(&path, first, file["content"].as_str()?, &event.session_id, hook);
+            }
+            (&file["content"], Of::File(path, READS))
         }
         "Grep" if response["mode"] == "content" => (&response["content"], Of::Search(event.input("pattern").to_owned())),
         "Bash" if response["isImage"] != true && response["interrupted"] != true && input["run_in_background"] != true => {

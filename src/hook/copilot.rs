@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::command::output_of;
 use super::event::{Answer, Event, Hook, Of, Returned};
-use super::pass::pass;
+use super::pass::{chosen, pass};
 use super::told::{Told, end_with};
 
 /// How lines of a file are read, and all of it.
@@ -26,7 +26,10 @@ fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
     let text = response["textResultForLlm"].as_str().filter(|_| response["resultType"] == "success")?;
     let of = match event.tool_name.as_str() {
         "view" if event.has_only(&["path"]) => Of::File(event.input("path").to_owned(), READS),
-        "view" => Of::Lines(event.input("path").to_owned(), event.tool_input["view_range"][0].as_u64()?.try_into().ok()?),
+        "view" => {
+            let first = event.tool_input["view_range"][0].as_u64()?.try_into().ok()?;
+            return chosen(event.input("path"), first, text, &event.session_id, hook);
+        }
         "grep" => Of::Search(event.input("pattern").to_owned()),
         "bash" => output_of(event.input("command"), event.input("description"), &event.cwd)?,
         _ => return None,

@@ -111,8 +111,6 @@ pub struct Returned<'a> {
 pub enum Of {
     /// All of a file, by its path, and how the client's own tool reads lines of it and all of it.
     File(String, &'static str),
-    /// Lines of a file that the agent chose, from this one.
-    Lines(String, usize),
     /// A search, by its pattern.
     Search(String),
     /// A command, and what it is for in the agent's words.

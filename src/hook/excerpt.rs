@@ -20,7 +20,6 @@ const PATIENCE: Duration = Duration::from_millis(if cfg!(debug_assertions) { 10_
 pub fn prune(returned: &Returned<'_>, question: &FocusQuestion, session: Session, outputs: &Path) -> Option<Output> {
     let (name, form, read_back) = match &returned.of {
         Of::File(path, reads) => (path.clone(), Form::File, *reads),
-        Of::Lines(..) => return None,
         Of::Search(pattern) => (format!("the search for {pattern}"), Form::Matches, "the same search again shows all of it"),
         Of::Command(command, _) => (command.clone(), Form::Output, "they are in that file"),
     };
@@ -38,7 +37,7 @@ pub fn prune(returned: &Returned<'_>, question: &FocusQuestion, session: Session
     let output = waiting.recv_timeout(PATIENCE).ok()?.ok()??;
     let header = match &returned.of {
         Of::Command(..) => format!("codeskim shows an excerpt of this output; all of it is in {}.", kept::keep(outputs, returned.text)?.display()),
-        Of::File(..) | Of::Lines(..) => "codeskim shows an excerpt of this file, which is not to be written back; Read it again before you write more than what is shown.".to_owned(),
+        Of::File(..) => "codeskim shows an excerpt of this file, which is not to be written back; Read it again before you write more than what is shown.".to_owned(),
         Of::Search(_) => "codeskim shows an excerpt of these results.".to_owned(),
     };
     Some(Output { text: format!("{header}\n{}", output.text), ..output })

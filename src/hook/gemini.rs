@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::command::output_of;
 use super::event::{Answer, Event, Hook, Of, Returned};
-use super::pass::{pass, would_lose};
+use super::pass::{chosen, pass, would_lose};
 use super::told::{Told, end_of};
 
 /// What is before the lines of a file that was not read to its end.
@@ -33,13 +33,16 @@ fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
     let cut = content.split_once(CUT).map(|(_, lines)| lines).filter(|_| event.tool_name == "read_file");
     let of = match event.tool_name.as_str() {
         "read_file" if event.has_only(&["file_path"]) && cut.is_none() => Of::File(event.input("file_path").to_owned(), READS),
-        "read_file" => Of::Lines(event.input("file_path").to_owned(), event.number("start_line").unwrap_or(1)),
+        "read_file" => {
+            let first = event.number("start_line").unwrap_or(1);
+            return chosen(event.input("file_path"), first, cut.unwrap_or(content), &event.session_id, hook);
+        }
         "grep_search" => Of::Search(event.input("pattern").to_owned()),
         "run_shell_command" => output_of(event.input("command"), event.input("description"), &event.cwd)?,
         _ => return None,
     };
     let told = || Some(told(&end_of(event.transcript_path.as_ref()?).ok()?));
-    let noted = pass(&Returned { session: &event.session_id, of, text: cut.unwrap_or(content) }, told, hook)?;
+    let noted = pass(&Returned { session: &event.session_id, of, text: content }, told, hook)?;
     Some(Answer::with(noted, replaced))
 }
 

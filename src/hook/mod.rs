@@ -21,6 +21,7 @@ mod steer;
 mod told;
 
 pub use self::event::{Answer, Hook};
+pub use self::rules::LARGE;
 
 /// A client whose hooks are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

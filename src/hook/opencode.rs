@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::command::output_of;
 use super::event::{Answer, Event, Hook, Of, Returned};
-use super::pass::{pass, would_lose};
+use super::pass::{chosen, pass, would_lose};
 use super::told::Told;
 
 /// How lines of a file are read, and all of it.
@@ -50,7 +50,10 @@ fn after(said: &Said, hook: &Hook<'_>) -> Option<Answer> {
         "read" => {
             let (path, first) = (event.input("filePath").to_owned(), event.number("offset").unwrap_or(1));
             let (text, is_whole) = file(output, first)?;
-            (if is_whole && event.has_only(&["filePath"]) { Of::File(path, READS) } else { Of::Lines(path, first) }, text)
+            if !is_whole || !event.has_only(&["filePath"]) {
+                return chosen(&path, first, &text, &event.session_id, hook);
+            }
+            (Of::File(path, READS), text)
         }
         "grep" => (Of::Search(event.input("pattern").to_owned()), output.to_owned()),
         "bash" => (output_of(event.input("command"), event.input("description"), &event.cwd)?, output.to_owned()),

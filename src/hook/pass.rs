@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::event::{Hook, Noted, Of, Returned};
+use super::event::{Answer, Hook, Noted, Of, Returned};
 use super::memory::Notes;
 use super::rules::{is_large, may_be_pruned};
 use super::told::Told;
@@ -19,7 +19,6 @@ pub fn pass(returned: &Returned<'_>, told: impl FnOnce() -> Option<Told>, hook: 
             notes.once(&whole(path))?;
             return Some(noted(seen(path, 1, returned.text), None));
         }
-        Of::Lines(path, first) => return notes.has(&excerpt_of(path)).then(|| noted(seen(path, *first, returned.text), None)),
         _ if !is_large(returned.text) => return None,
         _ => {}
     }
@@ -33,6 +32,15 @@ pub fn pass(returned: &Returned<'_>, told: impl FnOnce() -> Option<Told>, hook: 
         notes.once(&excerpt_of(path))?;
     }
     Some(noted(output, Some(question.as_str().to_owned())))
+}
+
+/// Lines of a file that the agent chose come as they are, from the line `first`; after an excerpt of it they are of interest to the ledger.
+pub fn chosen(path: &str, first: usize, text: &str, session: &str, hook: &Hook<'_>) -> Option<Answer> {
+    let is_known = Notes::of(&hook.memory, session, "shown").has(&excerpt_of(path));
+    is_known.then(|| Answer {
+        said: String::new(),
+        noted: Some(Noted { session: session.to_owned(), output: seen(path, first, text), question: None }),
+    })
 }
 
 /// Why a file is not to be written, if the agent has seen only an excerpt of it: what was left out would be lost.

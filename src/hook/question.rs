@@ -20,7 +20,7 @@ const GENERIC: &str = "a about actually again all also an and are at be both but
 pub fn infer(told: &Told, of: &Of) -> Option<FocusQuestion> {
     let said = if told.said.is_empty() { &told.said_before } else { &told.said };
     let called = match of {
-        Of::File(..) | Of::Lines(..) => "",
+        Of::File(..) => "",
         Of::Search(pattern) => pattern,
         Of::Command(_, description) => description,
     };

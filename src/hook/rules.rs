@@ -9,7 +9,7 @@ use super::told::{Called, Told};
 use crate::tools::prune::text_hash;
 
 /// Results of fewer lines stay as they are.
-const LARGE: usize = 150;
+pub const LARGE: usize = 150;
 /// What is said of a file that is about to be changed.
 const CHANGES: [&str; 22] = [
     "add",
@@ -49,7 +49,6 @@ pub fn is_large(text: &str) -> bool {
 pub fn may_be_pruned(returned: &Returned<'_>, told: &Told, notes: &Notes) -> bool {
     let (what, is_known) = match &returned.of {
         Of::File(path, _) => (format!("file {path}"), is_about_to_change(&told.said) || was_used(told, path)),
-        Of::Lines(..) => return false,
         Of::Search(_) => (format!("search {:016x}", text_hash(returned.text)), false),
         Of::Command(..) => (format!("command {:016x}", text_hash(returned.text)), false),
     };

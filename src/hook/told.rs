@@ -1,11 +1,12 @@
 //! What led to a call, as the records that clients keep of their sessions tell it: each client's file knows how its own is written.
 
-use std::fs::File;
 use std::io::{self, Read as _, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use crate::regular;
 
 /// Bytes of a record that are read, from its end.
 const RECORD: u64 = 4_000_000;
@@ -84,12 +85,8 @@ fn add(to: &mut String, text: &str) {
 /// # Errors
 /// A file that cannot be read, or is none.
 pub fn end_of(path: &Path) -> io::Result<String> {
-    let mut file = open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let from = metadata.len().saturating_sub(RECORD);
+    let mut file = regular::open(path)?.ok_or(io::ErrorKind::InvalidInput)?;
+    let from = file.metadata()?.len().saturating_sub(RECORD);
     file.seek(SeekFrom::Start(from))?;
     let mut end = Vec::new();
     file.take(RECORD).read_to_end(&mut end)?;
@@ -110,13 +107,4 @@ pub fn end_with(path: &Path, has_call: impl Fn(&str) -> bool) -> io::Result<Stri
             _ => std::thread::sleep(GLANCE),
         }
     }
-}
-
-/// Opens a file without waiting for the writer of a FIFO.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    options.open(path)
 }

@@ -2,17 +2,23 @@
 //!
 //! Lines stay lines: what moves the cursor up is passed over, so that line numbers are those of the text.
 
+use std::borrow::Cow;
+
 use vte::{Params, Parser, Perform};
 
 /// Whether a text has anything in it that a terminal does not show as it stands.
-pub fn is_for_terminal(text: &str) -> bool {
+fn is_for_terminal(text: &str) -> bool {
     let bytes = text.as_bytes();
     let overwrites = |at: usize| !matches!(bytes.get(at + 1), None | Some(b'\n'));
     memchr::memchr2(0x1b, 0x08, bytes).is_some() || memchr::memchr_iter(b'\r', bytes).any(overwrites)
 }
 
-/// A text as a terminal of endless width shows it. Of a line that was written several times that is the last time.
-pub fn shown(text: &str) -> String {
+/// A text as a terminal of endless width shows it, which most texts are already. Of a line that was written several times that is the last time.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    if is_for_terminal(text) { rendered(text).into() } else { text.into() }
+}
+
+fn rendered(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let content = line.strip_suffix('\n').unwrap_or(line).trim_end_matches('\r');
@@ -132,7 +138,7 @@ mod tests {
             ("\x1b]0;what is left\n", "]0;what is left\n"),
             ("plain\ttext\r\n", "plain\ttext\r\n"),
         ] {
-            assert_eq!(shown(written), seen, "{written:?}");
+            assert_eq!(rendered(written), seen, "{written:?}");
         }
         assert!(!is_for_terminal("a\r\nb\r\n\r") && is_for_terminal("a\rb\n") && is_for_terminal("\x1b[0m"));
     }
@@ -140,12 +146,12 @@ mod tests {
     proptest! {
         #[test]
         fn lines_stay_lines(text in "[a-c\r\n\t \u{8}\u{1b}\\[0-9KDmé]{0,80}") {
-            prop_assert_eq!(shown(&text).split_inclusive('\n').count(), text.split_inclusive('\n').count());
+            prop_assert_eq!(rendered(&text).split_inclusive('\n').count(), text.split_inclusive('\n').count());
         }
 
         #[test]
         fn what_is_for_no_terminal_stays(text in "[a-cé\n\t ]{0,60}(\r\n)?") {
-            prop_assert_eq!(shown(&text), text);
+            prop_assert_eq!(rendered(&text), text);
         }
     }
 }

@@ -100,23 +100,36 @@ impl Client {
         }
     }
 
+    /// The user's directory of those clients that keep several things in one.
+    pub fn directory(self, places: &Places) -> PathBuf {
+        let of = |variable: &str, own: &str| (places.variable)(variable).unwrap_or_else(|| places.home.join(own));
+        match self {
+            Self::ClaudeCode => of("CLAUDE_CONFIG_DIR", ".claude"),
+            Self::Codex => of("CODEX_HOME", ".codex"),
+            Self::Copilot => of("COPILOT_HOME", ".copilot"),
+            Self::Opencode => of("XDG_CONFIG_HOME", ".config").join("opencode"),
+            Self::Zed => of("XDG_CONFIG_HOME", ".config").join("zed"),
+            _ => places.home.join(format!(".{}", self.name())),
+        }
+    }
+
     /// The user's configuration, for all projects.
     pub fn path(self, places: &Places) -> PathBuf {
         let home = |path: &str| places.home.join(path);
-        let variable = |name: &str, otherwise: PathBuf| (places.variable)(name).unwrap_or(otherwise);
+        let own = |path: &str| self.directory(places).join(path);
         match self {
-            Self::ClaudeCode => variable("CLAUDE_CONFIG_DIR", places.home.clone()).join(".claude.json"),
+            Self::ClaudeCode => (places.variable)("CLAUDE_CONFIG_DIR").unwrap_or_else(|| places.home.clone()).join(".claude.json"),
             Self::ClaudeDesktop => places.config.join("Claude/claude_desktop_config.json"),
-            Self::Codex => variable("CODEX_HOME", home(".codex")).join("config.toml"),
+            Self::Codex => own("config.toml"),
             Self::Continue => home(".continue/config.yaml"),
-            Self::Copilot => variable("COPILOT_HOME", home(".copilot")).join("mcp-config.json"),
+            Self::Copilot => own("mcp-config.json"),
             Self::Cursor => home(".cursor/mcp.json"),
-            Self::Gemini => home(".gemini/settings.json"),
-            Self::Opencode => either(variable("XDG_CONFIG_HOME", home(".config")).join("opencode"), "opencode.jsonc", "opencode.json"),
+            Self::Gemini => own("settings.json"),
+            Self::Opencode => either(self.directory(places), "opencode.jsonc", "opencode.json"),
             Self::Openhands => home(".openhands/mcp.json"),
             Self::Qwen => home(".qwen/settings.json"),
             Self::Vscode => places.config.join("Code/User/mcp.json"),
-            Self::Zed => variable("XDG_CONFIG_HOME", home(".config")).join("zed/settings.json"),
+            Self::Zed => own("settings.json"),
         }
     }
 

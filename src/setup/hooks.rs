@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::clients::{Client, Launch, Places};
 use super::edit::{self, HOOK};
+use crate::hook::LARGE;
 
 /// What a hook does with what an agent reads by its own tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -16,26 +17,20 @@ pub enum HookKind {
     Steer,
 }
 
-/// The plugin of opencode; what it starts is put into its empty list.
+/// The plugin of opencode; what it starts, and which results are large, is put in.
 const PLUGIN: &str = include_str!("opencode.js");
 /// Seconds that Copilot CLI waits for its hook.
 const PATIENCE: u64 = 5;
 
 /// The file of a client's hooks, for the user or for one project; none where codeskim knows of none.
 pub fn path(client: Client, places: &Places, project: bool) -> Option<PathBuf> {
-    let of = |own: &str, file: &str| (if project { &places.project } else { &places.home }).join(own).join(file);
-    let user = |variable: &str, own: &str| match (places.variable)(variable).filter(|_| !project) {
-        Some(directory) => directory,
-        None => of(own, ""),
-    };
+    let own = |in_project: &str| if project { places.project.join(in_project) } else { client.directory(places) };
     Some(match client {
-        Client::ClaudeCode => user("CLAUDE_CONFIG_DIR", ".claude").join("settings.json"),
-        Client::Codex => user("CODEX_HOME", ".codex").join("hooks.json"),
-        Client::Copilot if project => of(".github", "hooks/codeskim.json"),
-        Client::Copilot => user("COPILOT_HOME", ".copilot").join("hooks/codeskim.json"),
-        Client::Gemini => of(".gemini", "settings.json"),
-        Client::Opencode if project => of(".opencode", "plugin/codeskim.js"),
-        Client::Opencode => user("XDG_CONFIG_HOME", ".config").join("opencode/plugin/codeskim.js"),
+        Client::ClaudeCode => own(".claude").join("settings.json"),
+        Client::Codex => own(".codex").join("hooks.json"),
+        Client::Copilot => own(".github").join("hooks/codeskim.json"),
+        Client::Gemini => own(".gemini").join("settings.json"),
+        Client::Opencode => own(".opencode").join("plugin/codeskim.js"),
         _ => return None,
     })
 }
@@ -73,7 +68,8 @@ pub fn with(client: Client, kind: HookKind, launch: &Launch, text: &str) -> Resu
         Client::Opencode => {
             let (name, roots) = (client.name(), roots(launch).flat_map(|root| ["--root", root]));
             let command: Vec<&str> = [&launch.command, "hook", &name].into_iter().chain(roots).collect();
-            Ok(PLUGIN.replacen("const COMMAND = []", &format!("const COMMAND = {}", json!(command)), 1))
+            let plugin = PLUGIN.replacen("const COMMAND = []", &format!("const COMMAND = {}", json!(command)), 1);
+            Ok(plugin.replacen("const LARGE = 0", &format!("const LARGE = {LARGE}"), 1))
         }
         Client::Copilot => {
             let (bash, powershell) = (shell(client, launch, r"'\''"), format!("& {}", shell(client, launch, "''")));

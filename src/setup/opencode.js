@@ -5,7 +5,7 @@ import { spawn } from "node:child_process"
 
 const COMMAND = []
 const TOOLS = ["read", "grep", "bash"]
-const LARGE = 150 // lines
+const LARGE = 0 // lines
 const MESSAGES = 100
 const PATIENCE = 1000 // milliseconds
 

@@ -14,6 +14,7 @@ mod sections;
 mod selection;
 mod symbol;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{Result, counted};
 use crate::prune::code::Code;
 use crate::prune::render::{self, Page, ReadBack};
-use crate::prune::terminal::{self, is_for_terminal};
+use crate::prune::terminal;
 use crate::prune::{Decision, FocusQuestion, Limits, Pointer, decide};
 use crate::repomap::repository::Memory;
 use crate::search::Asking;
@@ -225,15 +226,16 @@ impl Session {
 
     /// Lines of which something is asked: of what a program wrote to a terminal, those that it showed.
     fn asked_of(name: &str, excerpt: Excerpt) -> Excerpt {
-        if Language::of(name).is_some() || !is_for_terminal(excerpt.text.as_str()) {
+        if Language::of(name).is_some() {
             return excerpt;
         }
-        let said = "terminal output, without colours and what was overwritten";
-        let shown = |text: &Text| {
+        let shown = |text: Text| {
+            let Cow::Owned(shown) = terminal::shown(text.as_str()) else { return text };
+            let said = "terminal output, without colours and what was overwritten";
             let from = text.decoded_from.as_ref().map_or_else(|| said.into(), |from| format!("{from}, and {said}").into());
-            Text::new(terminal::shown(text.as_str())).decoded_from(from)
+            Text::new(shown).decoded_from(from)
         };
-        Excerpt { text: shown(&excerpt.text), whole: excerpt.whole.as_ref().map(shown), ..excerpt }
+        Excerpt { text: shown(excerpt.text), whole: excerpt.whole.map(shown), ..excerpt }
     }
 
     /// What is shown of lines of a file that are to answer a question: one flag a line, what is named in the gaps, and what is said of it.

@@ -1,7 +1,6 @@
 //! A result of another tool on its way to an agent that has not asked for less of it: what is left out is left out in whole definitions, and
 //! seldom. The server does not offer it.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use tokio_util::sync::CancellationToken;
@@ -12,7 +11,7 @@ use crate::prune::code::Code;
 use crate::prune::outputs::{always_shown, is_routine};
 use crate::prune::render::{self, Page, ReadBack, Status};
 use crate::prune::select::fill_cheap_gaps;
-use crate::prune::terminal::{self, is_for_terminal};
+use crate::prune::terminal;
 use crate::prune::{Decision, FocusQuestion, Material, View, WORTHWHILE};
 use crate::skim::skim_safely;
 
@@ -64,8 +63,7 @@ pub struct Request {
 /// # Errors
 /// A skimmer that fails, and a call that was withdrawn.
 pub fn run(session: &Session, request: &Request, cancel: &CancellationToken) -> Result<Option<Output>> {
-    let is_shown = request.form == Form::Output && is_for_terminal(&request.text);
-    let text = if is_shown { Cow::Owned(terminal::shown(&request.text)) } else { Cow::Borrowed(request.text.as_str()) };
+    let text = if request.form == Form::Output { terminal::shown(&request.text) } else { request.text.as_str().into() };
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let access = session.syntax.access(cancel);
     let path = if request.form == Form::File { request.name.as_str() } else { "" };

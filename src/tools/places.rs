@@ -129,9 +129,8 @@ fn meant(workspace: &Workspace, glob: &str) -> String {
     let (not, bare) = parted(glob.trim());
     let bare = bare.trim_start_matches("./");
     let directory = bare.trim_end_matches('/');
-    let is_directory = || workspace.locate(Some(directory)).is_ok_and(|places| places.iter().any(|place| workspace.is_directory_at(place)));
-    if !directory.is_empty() && !directory.contains(OF_GLOBS) && (directory.contains('/') || directory.len() < bare.len()) && is_directory()
-    {
+    let may_be_one = !directory.is_empty() && !directory.contains(OF_GLOBS) && (directory.contains('/') || directory.len() < bare.len());
+    if may_be_one && workspace.has_directory(directory) {
         return format!("{not}{directory}/**");
     }
     format!("{not}{bare}")

@@ -146,15 +146,15 @@ impl Workspace {
         match (opened.pop(), refused.or(outside)) {
             (Some(open), _) => Ok(open),
             (None, Some(error)) => Err(error),
-            (None, None) => self.open_alike(path).ok_or_else(|| self.not_found(path, true)),
+            (None, None) => {
+                let alike = self.alike(path);
+                let mut files = alike.iter().filter(|place| self.is_file(place));
+                match (files.next(), files.next()) {
+                    (Some(only), None) => Ok(OpenFile { instead_of: Some(path.to_owned()), ..self.open_location(only)? }),
+                    _ => Err(self.not_found(path, Some(&alike))),
+                }
+            }
         }
-    }
-
-    /// Opens the one file that looks like a path that is not there.
-    fn open_alike(&self, path: &str) -> Option<OpenFile> {
-        let files: Vec<Location> = self.alike(path).into_iter().filter(|place| self.is_file(place)).collect();
-        let [only] = files.as_slice() else { return None };
-        Some(OpenFile { instead_of: Some(path.to_owned()), ..self.open_location(only).ok()? })
     }
 
     /// Opens a regular file at a known place.
@@ -219,7 +219,7 @@ impl Workspace {
             (false, ..) => Ok(found),
             (true, true, _) => Err(self.outside(path)),
             (true, false, Some(source)) => Err(Error::Unreadable { path: quote(path), source }),
-            (true, false, None) => Err(self.not_found(path, true)),
+            (true, false, None) => Err(self.not_found(path, Some(&self.alike(path)))),
         }
     }
 
@@ -237,6 +237,11 @@ impl Workspace {
     /// A regular file by its path, without looking for another one where there is none.
     pub fn find(&self, path: &str) -> Option<Location> {
         self.candidates(path).ok()?.into_iter().find(|place| self.is_file(place))
+    }
+
+    /// Whether a path is a directory's, in any root.
+    pub fn has_directory(&self, path: &str) -> bool {
+        self.candidates(path).is_ok_and(|places| places.iter().any(|place| self.is_directory_at(place)))
     }
 
     /// Whether there is a directory at a place, inside its root.

@@ -19,7 +19,7 @@ impl Workspace {
         } else if error.raw_os_error() == Some(ENXIO) {
             Error::NotRegular(quote(shown))
         } else if is_missing(&error) {
-            self.not_found(shown, false)
+            self.not_found(shown, None)
         } else {
             Error::Unreadable { path: quote(shown), source: error }
         }
@@ -57,16 +57,14 @@ impl Workspace {
         Error::OutsideRoots { path: quote(path), roots: self.describe() }
     }
 
-    /// `search`: whether to look for a file of the same name, which takes a walk.
-    pub(super) fn not_found(&self, path: &str, search: bool) -> Error {
-        let with_line = with_line(path).filter(|(file, _)| search && self.find(file).is_some());
-        let mut found = Vec::new();
-        if search && with_line.is_none() {
-            found = self.alike(path).iter().map(|place| quote(&self.show(place))).collect();
-            if found.is_empty() {
-                found = self.same_name(path);
-            }
-        }
+    /// `alike`: what looks like the path; where nothing does, a file of the same name is looked for, which takes a walk. None of this without it.
+    pub(super) fn not_found(&self, path: &str, alike: Option<&[Location]>) -> Error {
+        let with_line = with_line(path).filter(|(file, _)| alike.is_some() && self.find(file).is_some());
+        let mut found = match alike {
+            Some([]) if with_line.is_none() => self.same_name(path),
+            Some(alike) if with_line.is_none() => alike.iter().map(|place| quote(&self.show(place))).collect(),
+            _ => Vec::new(),
+        };
         if self.still_there().is_err() {
             found.clear(); // names of another directory
         }

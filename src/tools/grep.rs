@@ -214,7 +214,10 @@ impl<'a> Search<'a> {
                     Ok(found) if found.binary => return Err(Error::Binary { path: shown, bytes }),
                     Ok(found) => collect(&start, found),
                     Err(_) if self.cancel.is_cancelled() => return Err(Error::Cancelled),
-                    Err(source) => return Err(Error::Unreadable { path: shown, source }),
+                    Err(source) => {
+                        self.pattern.ran_away(&request.pattern)?;
+                        return Err(Error::Unreadable { path: shown, source });
+                    }
                 }
                 searched.fetch_add(1, Ordering::Relaxed);
                 continue;

@@ -254,6 +254,9 @@ fn a_pattern_without_a_bound_is_refused_and_long_lines_are_told() {
     let found = codeskim(directory.path(), &["grep", "(?:(?=.*z)a)*b", "a.txt"]);
     assert!(found.stdout.contains("Passed over, as the pattern looks around: 1 line of over 8000 bytes."), "{found:?}");
     assert!(found.stdout.ends_with("2:abz\n"), "{found:?}");
+    file(directory.path(), "b.txt", format!("{}z\n", "a".repeat(7_000)));
+    let refused = codeskim(directory.path(), &["grep", "(?:(?=.*z)a)*b", "b.txt"]);
+    assert!(refused.status == 2 && refused.stderr.contains("goes back too often"), "{refused:?}");
     let deep = format!("{}a{}(?=b)", "(".repeat(5000), ")".repeat(5000));
     for pattern in ["(?:(?:(?=.*z)a)*b)*c", "(?=(?:(?:(?!z)a)+b)+)a", "(?<n>a\\g<n>?b)(?=c)", &deep] {
         let refused = codeskim(directory.path(), &["grep", pattern, "a.txt"]);

@@ -8,6 +8,8 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{Error, Result, quote};
 use crate::workspace::{Location, Workspace};
 
+/// Globs of one search, at most: each is compiled.
+const MOST_GLOBS: usize = 100;
 /// Characters that make a path a glob.
 const OF_GLOBS: [char; 4] = ['*', '?', '[', '{'];
 
@@ -28,6 +30,12 @@ impl Places {
     /// # Errors
     /// Paths of which none is there, or one that leads outside.
     pub fn of(workspace: &Workspace, paths: &[String], globs: &[String], cancel: &CancellationToken) -> Result<Self> {
+        if globs.len() > MOST_GLOBS {
+            return Err(Error::bad_argument(format!(
+                "{} globs are more than {MOST_GLOBS}; write several as one: {{*.a,*.b}}.",
+                globs.len()
+            )));
+        }
         let mut places = Self { globs: globs.iter().map(|glob| meant(workspace, glob)).collect(), ..Self::default() };
         let mut missing = None;
         for path in paths {

@@ -278,6 +278,8 @@ async fn words_for_nothing_are_no_arguments() {
         assert_eq!(client.text("grep", search).await, "a.txt\n2:two\n", "{nothing}");
     }
     assert_eq!(client.text("grep", json!({ "pattern": "two", "glob": ["*.rs", "*.txt"] })).await, "a.txt\n2:two\n");
+    let many = client.call("grep", json!({ "pattern": "two", "glob": vec!["*.txt"; 200_000] })).await;
+    assert!(many.is_error && many.text.contains("200000 globs are more than 100"), "{many:?}");
 }
 
 #[test]

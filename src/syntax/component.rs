@@ -47,12 +47,11 @@ pub struct Scripts {
     pub sources: Vec<String>,
 }
 
-/// Takes the scripts of a component from its text.
-pub fn scripts(language: Language, text: &str) -> Scripts {
-    let blocks = blocks(language, text);
+/// Takes these blocks of script from the text of a component.
+pub fn scripts(text: &str, blocks: &[Block]) -> Scripts {
     let mut found = Scripts { text: String::with_capacity(text.len()), unread: Vec::new(), partly: Vec::new(), sources: Vec::new() };
     let mut done = 0;
-    for block in &blocks {
+    for block in blocks {
         found.text.push_str(&blank(&text[done..block.code.start]));
         found.text.push_str(&text[block.code.clone()]);
         done = block.code.end;
@@ -79,7 +78,7 @@ pub fn scripts(language: Language, text: &str) -> Scripts {
             _ => found.unread.push(number..number + 1),
         }
     }
-    found.sources = blocks.into_iter().filter_map(|block| block.source).collect();
+    found.sources = blocks.iter().filter_map(|block| block.source.clone()).collect();
     found
 }
 
@@ -120,20 +119,71 @@ pub fn blocks(language: Language, text: &str) -> Vec<Block> {
     found
 }
 
-/// Astro's first block, between lines of dashes.
+/// Astro's first block, between lines of dashes: it ends at the first that is in no text or comment, or at the first if all seem to be.
 fn frontmatter(text: &str) -> Option<Block> {
     let start = text.find(|c: char| !c.is_whitespace() && c != '\u{feff}')?;
     let opener = start..start + text[start..].strip_prefix(FENCE).map(|_| FENCE.len())?;
-    let mut at = opener.end;
+    let (mut at, mut first, mut within) = (opener.end, None, None);
     for line in text[opener.end..].split_inclusive('\n') {
         let indent = line.len() - line.trim_start().len();
         if at > opener.end && line[indent..].starts_with(FENCE) {
-            let closer = at + indent..at + indent + FENCE.len();
-            return Some(Block { code: opener.end..at, opener, closer, source: None });
+            let fence = (at, at + indent..at + indent + FENCE.len());
+            if within.is_none() {
+                first = Some(fence);
+                break;
+            }
+            first.get_or_insert(fence);
         }
+        within = Within::after(line, within);
         at += line.len();
     }
-    Some(Block { code: opener.end..at, opener, closer: at..at, source: None })
+    let (end, closer) = first.unwrap_or((text.len(), text.len()..text.len()));
+    Some(Block { code: opener.end..end, opener, closer, source: None })
+}
+
+/// What of a script can go on from line to line and is no code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// A text between backticks.
+    Template,
+    /// A comment with an end of its own.
+    Comment,
+}
+
+impl Within {
+    /// What is open behind a line, with what is before it.
+    fn after(line: &str, mut within: Option<Self>) -> Option<Self> {
+        let mut rest = line;
+        while let Some(first) = rest.chars().next() {
+            let next = match (within, first) {
+                (Some(Self::Comment), _) => match rest.find("*/") {
+                    Some(end) => {
+                        within = None;
+                        end + 2
+                    }
+                    None => break,
+                },
+                (_, '\\') => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+                (Some(Self::Template), '`') => {
+                    within = None;
+                    1
+                }
+                (None, '`') => {
+                    within = Some(Self::Template);
+                    1
+                }
+                (None, '/') if rest.starts_with("//") => break,
+                (None, '/') if rest.starts_with("/*") => {
+                    within = Some(Self::Comment);
+                    2
+                }
+                (None, '"' | '\'') => 1 + rest[1..].find(first).map_or(0, |end| end + 1),
+                _ => first.len_utf8(),
+            };
+            rest = &rest[next..];
+        }
+        within
+    }
 }
 
 /// The first closing tag of this name.
@@ -307,6 +357,13 @@ mod tests {
             (astro, "---\na\n---\n<p>---</p>\n<script>b</script>", vec!["a", "b"]),
             (astro, "\u{feff}\r\n---\r\nimport x;\r\n---\r\n<p/>", vec!["import x;"]),
             (astro, "---\na", vec!["a"]),
+            (
+                astro,
+                "---\na = `\n---x\n---\n`; // it's `\n/*\n---\n*/\n---\n<p>`</p>\n---\n",
+                vec!["a = `\n---x\n---\n`; // it's `\n/*\n---\n*/"],
+            ),
+            (astro, "---\na = /[`]/;\n---\n<p/>", vec!["a = /[`]/;"]),
+            (astro, "---\na = '`' + \"\\\"`\" + `\\``;\n---\n`", vec!["a = '`' + \"\\\"`\" + `\\``;"]),
             (astro, "<p>a</p>\n---\nno\n---\n<script define:vars={{ a: 1 > 0 }} is:inline>b</script>", vec!["b"]),
         ];
         for (language, text, wanted) in cases {
@@ -317,7 +374,7 @@ mod tests {
     #[test]
     fn every_byte_stays_in_its_place() {
         let text = "<p>ä</p>\r\n<script>a = 'ö';\r\nb\r\n  </script>\r\n<script>c</script><script>d</script>\n";
-        let read = scripts(Language::Svelte, text);
+        let read = scripts(text, &blocks(Language::Svelte, text));
         assert_eq!(read.text, "         \r\n        a = 'ö';\r\nb\r\n           \r\n        c                 d         \n");
         assert_eq!((read.unread, read.partly), (vec![0..1, 3..4], vec![(1, 8..17), (4, 8..9), (4, 26..27)]));
     }

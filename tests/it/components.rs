@@ -216,3 +216,20 @@ fn tags_over_several_lines_and_scripts_without_end() {
         assert_eq!(view, expected, "{text}");
     }
 }
+
+#[test]
+fn a_broken_script_takes_no_other_along() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let cases = [
+        // HTML ends a script at the first closing tag, whatever the script means by it.
+        ("a.svelte", "<script>\nconst a = `</script>`;\nlet b = `\n</script>\n<script>\nfunction wanted() {\n  go()\n}\n</script>\n"),
+        ("a.vue", "<script>\nfunction open() {\n  const a = `\n</script>\n<script setup>\nfunction wanted() {\n  go()\n}\n</script>\n"),
+        ("a.vue", "<script>\nfunction wanted() {\n  go()\n}\n</script>\n<script setup>\n/* never ended\n</script>\n"),
+        ("a.astro", "---\nconst a = `\n---x\n`;\n---\n<script>\nfunction wanted() {\n  go()\n}\n</script>\n"),
+    ];
+    for (path, text) in cases {
+        std::fs::write(directory.path().join(path), text).expect("a file");
+        let read = codeskim(directory.path(), &["read", path, "--symbol", "wanted"]).stdout;
+        assert!(read.contains("function wanted() {\n  go()\n}\n"), "{text}\n{read}");
+    }
+}

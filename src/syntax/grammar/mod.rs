@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Parser, Tree};
 
-use super::component::scripts;
+use super::component::{self, Block, Scripts};
 use super::preprocessor::{blank, unread};
 use super::{Import, Language, MOST_IMPORTS, Place, Syntax};
 
@@ -35,9 +35,10 @@ pub fn read(language: Language, text: &str) -> Syntax {
 pub fn read_then<T>(language: Language, text: &str, act: impl FnOnce(Syntax) -> T) -> T {
     let lines = text.split_inclusive('\n').count();
     let text: &str = &harmless::ended(text);
-    let scripts = language.is_component().then(|| scripts(language, text));
+    let component = language.is_component().then(|| Reading::of_component(language, text));
+    let (mut reading, scripts) =
+        component.map_or_else(|| (Reading::of(language, text), None), |(reading, scripts)| (reading, Some(scripts)));
     let text = scripts.as_ref().map_or(text, |scripts| scripts.text.as_str());
-    let mut reading = if scripts.is_some() { Reading::of_script(text) } else { Reading::of(language, text) };
     let has_options = language == Language::Vue;
     let language = if scripts.is_some() { reading.grammar } else { language };
     let mut imports = imports::imports(language, text, reading.tree.root_node());
@@ -89,6 +90,34 @@ struct Reading {
 impl Reading {
     fn new(grammar: Language, tree: Tree) -> Self {
         Self { grammar, tree, unread: Vec::new(), partly: Vec::new() }
+    }
+
+    /// The scripts of a component. One that does not parse by itself is not read where it takes others along.
+    fn of_component(language: Language, text: &str) -> (Self, Scripts) {
+        let mut blocks = component::blocks(language, text);
+        let scripts = component::scripts(text, &blocks);
+        let reading = Self::of_script(&scripts.text);
+        if text.len() > LONGEST_READ_AGAIN || !reading.goes_over(&blocks) {
+            return (reading, scripts);
+        }
+        blocks.retain(|block| !Self::of_script(&text[block.code.clone()]).tree.root_node().has_error());
+        let scripts = component::scripts(text, &blocks);
+        (Self::of_script(&scripts.text), scripts)
+    }
+
+    /// Whether anything begins in one block and ends in another.
+    fn goes_over(&self, blocks: &[Block]) -> bool {
+        let root = self.tree.root_node();
+        let over = |node: Node<'_>| {
+            let first = blocks.partition_point(|block| block.code.end <= node.start_byte());
+            blocks.get(first + 1).is_some_and(|next| next.code.start < node.end_byte())
+        };
+        let mut found = false;
+        each_node(root, |node, parent| {
+            found |= node.has_error() && (parent.is_some() || node.is_error()) && over(node);
+            !found && node.has_error()
+        });
+        found
     }
 
     /// Scripts of a component. Elements in them are what its language may call TypeScript, and a grammar of its own reads.

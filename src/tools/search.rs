@@ -85,8 +85,8 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
         return Ok(Output { found: false, ..Output::new(answer.nothing()) });
     }
     let mut sections: Vec<Section> = answer.views.iter().map(|view| view.section(&answer.found)).collect();
-    let last = sections.last_mut().expect("a view");
-    last.notes = answer.notes();
+    sections[0].before = (answer.found.verdict == Verdict::Doubtful).then(|| "this may well not answer the question".to_owned());
+    sections.last_mut().expect("a view").notes = answer.notes();
     sections.iter().for_each(|section| session.remember(&section.path, false));
     let (text, parts) = render(&sections, Style::of(session, false));
     Ok(Output { account: Some(Account { parts, ..Account::default() }), ..Output::new(text) })
@@ -246,11 +246,10 @@ impl Answer {
 
     /// What is said after the lines.
     fn notes(&self) -> Vec<String> {
-        let doubt = (self.found.verdict == Verdict::Doubtful).then(|| "this may well not answer the question".to_owned());
         let least = self.found.ranked.first().map_or(0.0, |best| best.score) - UNLIKELY;
         let likely = self.likely.iter().take_while(|ranked| ranked.score >= least).take(LIKELY);
         let likely = likely.map(|ranked| format!("also likely: {}", self.place(ranked)));
-        let mut notes: Vec<String> = doubt.into_iter().chain(likely).collect();
+        let mut notes: Vec<String> = likely.collect();
         for (name, around) in &self.related {
             let more = around.more + around.used_by.len().saturating_sub(MENTIONED);
             let used: Vec<String> = around.used_by.iter().take(MENTIONED).map(ToString::to_string).collect();

@@ -27,6 +27,8 @@ pub struct Section {
     pub lines: Vec<String>,
     /// What of them is shown.
     pub shown: Shown,
+    /// What is said before its heading.
+    pub before: Option<String>,
     /// What is said after them, a line each.
     pub notes: Vec<String>,
 }
@@ -104,6 +106,9 @@ impl Out {
         if !self.fits(&heading) {
             self.name_rest(std::slice::from_ref(section));
             return true;
+        }
+        if let Some(before) = &section.before {
+            self.say(before);
         }
         self.say(&heading);
         self.parts.push(Part { of: section.path.clone(), ..Part::default() });

@@ -285,7 +285,8 @@ impl Workspace {
             let relative: PathBuf = wanted.components().filter(|component| *component != Component::CurDir).collect();
             return Ok((0..self.roots.len()).map(|root| Location { root, relative: relative.clone() }).collect());
         }
-        let place = self.inside(wanted).or_else(|| self.by_other_name(wanted));
+        let wanted = given::plain(wanted);
+        let place = self.inside(&wanted).or_else(|| self.by_other_name(&wanted));
         place.map(|place| vec![place]).ok_or_else(|| self.outside(path))
     }
 

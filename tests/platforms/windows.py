@@ -41,7 +41,9 @@ class Windows:
         self.environment = {**os.environ, "CODESKIM_LEDGER": "off", "WINEDEBUG": "-all", "WINEPREFIX": str(place / "prefix")}
         self.drive = place if self.here else place / "prefix/drive_c"
         if not self.here:
-            subprocess.run(["wineboot", "-i"], env=self.environment, capture_output=True, check=True)
+            # Its server stays, or else each start takes seconds and it keeps the pipes of the first program open.
+            subprocess.run(["wineboot", "-i"], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+            subprocess.run(["wineserver", "-p"], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         self.top = str(place) if self.here else "C:"
         self.program = self.drive / "bin" / "codeskim.exe"
         self.program.parent.mkdir(parents=True)

@@ -163,7 +163,7 @@ impl View {
             name: names[..names.len().min(NAMED)].join(", ") + &more,
             lines: source.text.lines(range.clone()).into_iter().map(str::to_owned).collect(),
             shown: Shown::View(self.kept[range.clone()].to_vec(), self.pointers.iter().filter(inside).map(shift).collect()),
-            notes: Vec::new(),
+            ..Section::default()
         }
     }
 }

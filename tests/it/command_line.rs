@@ -170,6 +170,7 @@ fn a_name_that_is_nowhere_is_said_to_be() {
     assert!(shown.contains("\"foo_bar_baz\" is on none of the ") && !shown.contains("no_such_guess"), "{shown}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_result_that_cannot_be_written_is_a_failure() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
@@ -178,6 +179,7 @@ fn a_result_that_cannot_be_written_is_a_failure() {
     assert_eq!(status.expect("it runs").code(), Some(2));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_closed_pipe_is_no_failure() {
     let script = format!("{BINARY} --max-chars 1000000 read Cargo.lock | head -n 1; exit ${{PIPESTATUS[0]}}");

@@ -130,6 +130,7 @@ pub fn long_search(directory: &Path, files: usize) -> Value {
     json!({ "pattern": "[a-z]\\s(?:[a-z]|\\s){40,200}\\d" })
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_long_search_reports_progress_and_stops_when_cancelled() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -14,13 +14,10 @@ import subprocess
 import sys
 import tempfile
 
+from suite import wine
+
 SECRET = "TOP-SECRET"
 CODE = "".join(f"def step_{i}(value):\n    total = value + {i}\n    return total * {i + 1}\n\n" for i in range(20))
-# Old versions of wine lack a function that the standard library asks for random bytes; newer ones and Windows have it.
-STAND_IN = """#include <windows.h>
-BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
-__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) { return SystemFunction036(data, length); }
-"""
 # Keeps a file open that nobody else may open.
 HOLD = """#include <windows.h>
 #include <stdio.h>
@@ -38,17 +35,12 @@ class Windows:
 
     def __init__(self, program, place):
         self.here = os.name == "nt"
-        self.environment = {**os.environ, "CODESKIM_LEDGER": "off", "WINEDEBUG": "-all", "WINEPREFIX": str(place / "prefix")}
-        self.drive = place if self.here else place / "prefix/drive_c"
-        if not self.here:
-            # Its server stays, or else each start takes seconds and it keeps the pipes of the first program open.
-            subprocess.run(["wineboot", "-i"], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-            subprocess.run(["wineserver", "-p"], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        self.environment = {**(os.environ if self.here else wine(place)), "CODESKIM_LEDGER": "off"}
+        self.drive = place if self.here else place / "drive_c"
         self.top = str(place) if self.here else "C:"
         self.program = self.drive / "bin" / "codeskim.exe"
         self.program.parent.mkdir(parents=True)
         self.program.write_bytes(pathlib.Path(program).read_bytes())
-        self.compile("bcryptprimitives.dll", STAND_IN, "-shared", "-ladvapi32") if not self.here else None
         self.write()
 
     def compile(self, name, source, *options):

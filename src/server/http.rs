@@ -130,7 +130,7 @@ fn descriptors() -> usize {
     #[cfg(unix)]
     let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     #[cfg(not(unix))]
-    let most = None;
+    let most: Option<u64> = None;
     most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX)
 }
 

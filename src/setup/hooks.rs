@@ -72,20 +72,55 @@ pub fn with(client: Client, kind: HookKind, launch: &Launch, text: &str) -> Resu
             Ok(plugin.replacen("const LARGE = 0", &format!("const LARGE = {LARGE}"), 1))
         }
         Client::Copilot => {
-            let (bash, powershell) = (shell(client, launch, r"'\''"), format!("& {}", shell(client, launch, "''")));
+            let (bash, powershell) = (Shell::Posix.command(client, launch), Shell::Power.command(client, launch));
             let hook = json!({ "type": "command", "bash": bash, "powershell": powershell, "timeoutSec": PATIENCE });
             let all = json!({ "version": 1, "hooks": { "postToolUse": [hook] } });
             Ok(format!("{all:#}\n"))
         }
-        _ => edit::with_hooks(text, events(client, kind), &shell(client, launch, r"'\''")),
+        _ => edit::with_hooks(text, events(client, kind), &Shell::of(client, cfg!(windows)).command(client, launch)),
     }
 }
 
-/// What a shell runs as a hook, in which a quote within quotes is written in this way.
-fn shell(client: Client, launch: &Launch, quote: &str) -> String {
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', quote));
-    let roots = roots(launch).map(|root| format!(" --root {}", quoted(root)));
-    format!("{} {HOOK}{}{}", quoted(&launch.command), client.name(), roots.collect::<String>())
+/// What runs a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shell {
+    /// A shell of Unix; on Windows the one that git brings.
+    Posix,
+    /// Windows PowerShell, and its successor.
+    Power,
+    /// Whichever of Windows' own two it is.
+    Either,
+}
+
+impl Shell {
+    /// That of a client: on Windows Claude Code takes git's, Gemini CLI PowerShell, and Codex one or the other, by version.
+    fn of(client: Client, on_windows: bool) -> Self {
+        match client {
+            Client::Gemini if on_windows => Self::Power,
+            Client::Codex if on_windows => Self::Either,
+            _ => Self::Posix,
+        }
+    }
+
+    /// A command that runs codeskim as a client's hook.
+    fn command(self, client: Client, launch: &Launch) -> String {
+        let roots = roots(launch).map(|root| format!(" --root {}", self.quoted(root)));
+        let rest = format!("{HOOK}{}{}", client.name(), roots.collect::<String>());
+        let program = self.quoted(&launch.command);
+        match self {
+            Self::Posix => format!("{program} {rest}"),
+            Self::Power => format!("& {program} {rest}"),
+            Self::Either => format!("cmd /c {program} {rest}"),
+        }
+    }
+
+    fn quoted(self, text: &str) -> String {
+        match self {
+            Self::Posix => format!("'{}'", text.replace('\'', r"'\''")),
+            Self::Power => format!("'{}'", text.replace('\'', "''")),
+            Self::Either => format!("\"{text}\""), // no path of Windows has a quote in it
+        }
+    }
 }
 
 fn roots(launch: &Launch) -> impl Iterator<Item = &str> {
@@ -95,4 +130,20 @@ fn roots(launch: &Launch) -> impl Iterator<Item = &str> {
 /// What is left to do before a hook runs.
 pub fn next(client: Client) -> Option<&'static str> {
     (client == Client::Codex).then_some("Codex runs only hooks that you trust: it asks at its next start, and /hooks lists them.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_shell_is_told_the_program_in_its_own_way() {
+        let arguments = ["--root", r"C:\it's here"].map(str::to_owned).to_vec();
+        let launch = Launch { command: r"C:\Program Files\codeskim.exe".to_owned(), arguments };
+        let told = |client, on_windows| Shell::of(client, on_windows).command(client, &launch);
+        let posix = r"'C:\Program Files\codeskim.exe' hook claude-code --root 'C:\it'\''s here'";
+        assert_eq!([told(Client::ClaudeCode, false), told(Client::ClaudeCode, true)], [posix, posix]);
+        assert_eq!(told(Client::Gemini, true), r"& 'C:\Program Files\codeskim.exe' hook gemini --root 'C:\it''s here'");
+        assert_eq!(told(Client::Codex, true), r#"cmd /c "C:\Program Files\codeskim.exe" hook codex --root "C:\it's here""#);
+    }
 }

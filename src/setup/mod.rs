@@ -222,7 +222,7 @@ fn give(file: &Path, like: &std::fs::Metadata) -> io::Result<()> {
 
 /// A file that is to become a configuration: others may read it as they may read any new file.
 fn new_file(directory: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
+    let builder = &mut tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less what the user's umask takes away
     builder.tempfile_in(directory)

@@ -132,9 +132,10 @@ fn parted(glob: &str) -> (&str, &str) {
     glob.strip_prefix('!').map_or(("", glob), |bare| ("!", bare))
 }
 
-/// A glob as it is matched: without `./` before it, and with all that is in it where it is a directory.
+/// A glob as it is matched: without `./` before it, on Windows with slashes, and with all that is in it where it is a directory.
 fn meant(workspace: &Workspace, glob: &str) -> String {
-    let (not, bare) = parted(glob.trim());
+    let slashed = if cfg!(windows) { glob.replace('\\', "/") } else { glob.to_owned() };
+    let (not, bare) = parted(slashed.trim());
     let bare = bare.trim_start_matches("./");
     let directory = bare.trim_end_matches('/');
     let may_be_one = !directory.is_empty() && !directory.contains(OF_GLOBS) && (directory.contains('/') || directory.len() < bare.len());

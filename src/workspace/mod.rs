@@ -5,6 +5,7 @@
 //! files exist is [`walk`]'s and, from one call to the next, [`listing`]'s.
 
 mod alike;
+mod given;
 mod links;
 pub mod listing;
 pub mod notebook;
@@ -15,7 +16,6 @@ mod rules;
 pub mod text;
 pub mod walk;
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -25,7 +25,6 @@ use std::time::SystemTime;
 use cap_fs_ext::OpenOptionsSyncExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
-use percent_encoding::percent_decode_str;
 
 use self::real::{beneath, canonical};
 use self::refusals::{in_several, no_root};
@@ -226,12 +225,12 @@ impl Workspace {
     /// The path to show for a place.
     pub fn show(&self, location: &Location) -> String {
         let path = if self.roots.len() == 1 { location.relative.clone() } else { self.absolute(location) };
-        one_line(&path.display().to_string())
+        one_line(&given::shown(&path))
     }
 
     /// What paths beneath the root of a place begin with where they are shown: nothing if there is only one root.
     pub fn prefix_of(&self, location: &Location) -> String {
-        if self.roots.len() == 1 { String::new() } else { format!("{}/", self.roots[location.root].path.display()) }
+        if self.roots.len() == 1 { String::new() } else { format!("{}/", given::shown(&self.roots[location.root].path)) }
     }
 
     /// A regular file by its path, without looking for another one where there is none.
@@ -280,8 +279,8 @@ impl Workspace {
             return Err(Error::bad_argument(format!("{} cannot be a path; give one relative to the root.", quote(path))));
         }
         self.still_there()?;
-        let decoded = from_url(path);
-        let wanted = Path::new(decoded.as_ref());
+        let meant = given::meant(path);
+        let wanted = Path::new(meant.as_ref());
         if !wanted.is_absolute() {
             let relative: PathBuf = wanted.components().filter(|component| *component != Component::CurDir).collect();
             return Ok((0..self.roots.len()).map(|root| Location { root, relative: relative.clone() }).collect());
@@ -298,6 +297,9 @@ impl Workspace {
 
     /// The same of a path that reaches a root by another name: only as much of it is followed as leads there, and nothing after a `..`.
     fn by_other_name(&self, path: &Path) -> Option<Location> {
+        if given::is_far(path, self.roots.iter().map(|root| root.path.as_path())) {
+            return None;
+        }
         let down: PathBuf = path.components().take_while(|part| *part != Component::ParentDir).collect();
         let mut beginnings: Vec<&Path> = down.ancestors().collect();
         beginnings.reverse();
@@ -316,14 +318,6 @@ impl Workspace {
                 quote(&root.path.display().to_string())
             ))),
         }
-    }
-}
-
-/// The path of a `file://` address; any other as it is.
-fn from_url(path: &str) -> Cow<'_, str> {
-    match path.strip_prefix("file://") {
-        Some(rest) => percent_decode_str(rest.strip_prefix("localhost").unwrap_or(rest)).decode_utf8_lossy(),
-        None => path.into(),
     }
 }
 

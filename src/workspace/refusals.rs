@@ -13,10 +13,10 @@ const LISTED: usize = 600;
 
 impl Workspace {
     pub(super) fn classify(&self, shown: &str, error: io::Error) -> Error {
-        const ENXIO: i32 = 6; // opening a socket, or a FIFO for writing
+        const ENXIO: i32 = 6; // on Unix: opening a socket, or a FIFO for writing
         if is_escape(&error) {
             self.outside(shown)
-        } else if error.raw_os_error() == Some(ENXIO) {
+        } else if cfg!(unix) && error.raw_os_error() == Some(ENXIO) {
             Error::NotRegular(quote(shown))
         } else if is_missing(&error) {
             self.not_found(shown, None)

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::given::is_far;
 use super::real::canonical;
 use crate::regular;
 
@@ -16,7 +17,8 @@ pub fn exclude_of(root: &Path, repository: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.join("info/exclude"));
     }
-    let own = canonical(&repository.join(first_line(&git)?.strip_prefix("gitdir: ")?)).ok()?;
+    let named = repository.join(first_line(&git)?.strip_prefix("gitdir: ")?);
+    let own = canonical(Some(&named).filter(|named| !is_far(named, [repository]))?).ok()?;
     let is_its_own = canonical(&own.join(first_line(&own.join("gitdir"))?)).ok()? == canonical(&git).ok()?;
     let common = canonical(&own.join(first_line(&own.join("commondir"))?)).ok()?;
     let stays = !repository.starts_with(root) || common.starts_with(root) || repository == root;

@@ -47,9 +47,9 @@ def program(target, out):
 def kind(content):
     """What a program's head says: processor, kind, and what matters of the rest."""
     if content[:4] == b"\x7fELF":
-        machine, offset, size, count = *struct.unpack_from("<18xH", content), *struct.unpack_from("<Q", content, 32), *struct.unpack_from("<HH", content, 54)
-        interpreter = any(struct.unpack_from("<I", content, offset + at * size)[0] == 3 for at in range(count))
-        return machine, "dynamic" if interpreter else "static"
+        machine, segments, size, count = struct.unpack_from("<18xH12xQ14xHH", content)
+        asks_for_loader = any(struct.unpack_from("<I", content, segments + at * size)[0] == 3 for at in range(count))
+        return machine, "dynamic" if asks_for_loader else "static"
     if content[:2] == b"MZ":
         head = struct.unpack_from("<I", content, 60)[0]
         assert content[head : head + 4] == b"PE\0\0"

@@ -40,5 +40,5 @@ def check(table, targets, out, scratch):
     table.row("wheels, all", "twine check --strict", "what the registry asks for", lambda: twine(sorted(out.glob("*.whl")), scratch))
     table.row("wheel", "pip, a new venv", "installed and used", used)
     for target in targets:
-        for tag in (target.wheel or "").split(".") if target.wheel else []:
+        for tag in target.wheel.split(".") if target.wheel else []:
             table.row("wheel", f"as if on {tag}", "which wheel pip picks", lambda: picked(tag, out, scratch))

@@ -16,7 +16,7 @@ def metadata():
         f"License-Expression: {ABOUT['license']}",
         *[f"License-File: {licence.name}" for licence in licences()],
         "Requires-Python: >=3.8",
-        *[f"Project-URL: Repository, {ABOUT[key]}" for key in ("repository",) if key in ABOUT],
+        *([f"Project-URL: Repository, {ABOUT['repository']}"] if "repository" in ABOUT else []),
         "Description-Content-Type: text/markdown",
     ]
     return "\n".join(lines).encode() + b"\n\n" + readme().content

@@ -22,6 +22,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use candle_core::{DType, Device};
 use candle_nn::VarBuilder;
+use codeskim_model::{CONFIG, VOCABULARY, WEIGHTS};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tokio_util::sync::CancellationToken;
@@ -34,10 +35,6 @@ use self::product::Precision;
 use self::refine::Refiner;
 use self::text::{Document, Vocabulary};
 use super::{LineScores, SkimError, Skimmer, Thresholds};
-
-const WEIGHTS: &[u8] = include_bytes!("../../../models/embedded/model.safetensors");
-const CONFIG: &str = include_str!("../../../models/embedded/config.json");
-const VOCABULARY: &str = include_str!("../../../models/embedded/vocab.txt");
 
 /// Lines the model reads at once, little more than it was trained on: 800 lines make two windows for two cores.
 const WINDOW: usize = 448;

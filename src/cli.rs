@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use codeskim::error::{Error, Result, quote};
 use codeskim::hook::{self, Client, Hook};
 use codeskim::hub;
@@ -146,7 +147,7 @@ fn execute(mut cli: Cli) -> Result<Output> {
             cli.accounts.observe = false;
             doctor::examine(cli.session(Readers::Shell).map(|(session, _)| session), &cli.roots())
         }
-        Command::Stats { days, json } => stats::show(days, json),
+        Command::Stats { days, json, html } => stats::show(days, json, html.as_deref()),
         Command::Hook { client } => answer_hook(client, &cli),
         Command::Model(ModelCommand::Pull { name: model, endpoint, cache }) => {
             let directory = hub::pull(&hub::Request { model, endpoint, cache, progress: io::stderr().is_terminal() })?;
@@ -174,8 +175,10 @@ fn answer_hook(client: Client, cli: &Cli) -> Result<Output> {
     let answer = hook::answer(client, &event, &Hook { memory: state.join("codeskim/hook"), home, roots: &cli.roots, session: &session });
     let _ = io::stdout().lock().write_all(answer.said.as_bytes());
     if let Some(noted) = &answer.noted
-        && let Some(ledger) = cli.ledger(Some(noted.session.clone())).map(Ledger::open)
+        && let Some(settings) = cli.ledger(Some(noted.session.clone()))
     {
+        let client = client.to_possible_value().map(|value| value.get_name().to_owned());
+        let ledger = Ledger::open(Settings { client, ..settings });
         ledger.call("hook", noted.question.as_deref(), &noted.output);
         ledger.close();
     }

@@ -23,6 +23,7 @@ mod search;
 mod serving;
 mod setup;
 mod snapshots;
+mod stats_page;
 mod stdio;
 mod structure;
 mod swe_pruner;

@@ -17,13 +17,15 @@ const ABOVE: f64 = 10.0;
 /// Pixels below them, for the names of days.
 const BELOW: f64 = 26.0;
 /// Pixels of a day, at least; where they do not fit, the chart is moved sideways.
-const DAY: usize = 9;
+const DAY: usize = 10;
 /// Pixels of the numbers beside the chart.
 const AXIS: usize = 48;
+/// Percent of the chart that a bar takes, at most.
+const BAR: f64 = 6.0;
 /// Steps between lines, at most.
 const STEPS: f64 = 5.0;
 /// Days that are named, at most, where all of them fit.
-const NAMED: usize = 6;
+const NAMED: usize = 5;
 /// Days between two that are named, at most.
 const APART: usize = 7;
 
@@ -31,26 +33,31 @@ const APART: usize = 7;
 pub(super) fn render(days: &BTreeMap<String, Figures>) -> Markup {
     let scale = Scale::of(days);
     let slot = 100.0 / days.len().max(1) as f64;
+    let width = (0.36 * slot).min(BAR);
     let size = ABOVE + HEIGHT + BELOW;
     let apart = days.len().div_ceil(NAMED).clamp(1, APART);
     html! {
-        p.legend { span.returned { "returned" } span.saved { "saved, all costs subtracted" } }
+        p.legend {
+            span.returned { "returned" }
+            span.saved { "saved, all costs subtracted" }
+            @if scale.below > 0.0 { span.lost { "cost more than it saved" } }
+        }
         div.chart {
             svg width=(AXIS) height=(size) aria-hidden="true" {
-                @for line in scale.lines() { text.end x=(AXIS - 6) y=(scale.y(line) + 4.0) { (short(line)) } }
+                @for line in scale.lines() { text.end x=(AXIS - 6) y=(rounded(scale.y(line) + 4.0)) { (short(line)) } }
             }
             div.days {
                 svg height=(size) style=(format!("min-width:{}px", days.len() * DAY)) role="img" aria-label="tokens returned and saved on each day" {
                     @for line in scale.lines() {
-                        line.zero[line == 0.0] x1="0" x2="100%" y1=(scale.y(line)) y2=(scale.y(line)) {}
+                        line class=[(line == 0.0).then_some("zero")] x1="0" x2="100%" y1=(rounded(scale.y(line))) y2=(rounded(scale.y(line))) {}
                     }
                     @for (i, (day, figures)) in days.iter().enumerate() {
                         @let left = slot * i as f64;
                         g.day {
                             title { (tip(day, figures)) }
                             rect.whole x=(percent(left)) width=(percent(slot)) y=(ABOVE) height=(HEIGHT) {}
-                            (bar("returned", left + slot * 0.14, slot * 0.35, figures.returned as f64, &scale))
-                            (bar("saved", left + slot * 0.51, slot * 0.35, figures.net as f64, &scale))
+                            (bar("returned", left + slot / 2.0 - width, 0.94 * width, figures.returned as f64, &scale))
+                            (bar("saved", left + slot / 2.0, width, figures.net as f64, &scale))
                         }
                         @if (days.len() - 1 - i).is_multiple_of(apart) {
                             text.(anchor(i, days.len())) x=(percent(left + slot * place(i, days.len()))) y=(size - 6.0) { (label(day)) }

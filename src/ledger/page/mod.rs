@@ -67,7 +67,7 @@ pub fn empty(why: &str) -> String {
     document(&html! {
         header {
             h1 { "Nothing to show yet" }
-            p.lead { (name(why)) }
+            p.lead { bdi { (one_line(why)) } }
         }
     })
 }
@@ -97,8 +97,7 @@ fn headline(total: &Figures, period: &str) -> Markup {
     html! {
         header {
             p.period { "codeskim, " (period) }
-            h1.lost[total.net < 0] { strong #net { (grouped(figure)) } " tokens " (verb) }
-            p.lead { "codeskim gives coding agents the lines that answer their questions in place of whole files." }
+            h1 class=[(total.net < 0).then_some("lost")] { strong #net { (grouped(figure)) } " tokens " (verb) }
             @match percent(total) {
                 _ if total.net < 0 => p.lead { "In " (calls) ", codeskim itself cost more than its answers saved." },
                 Some(percent) => p.lead {
@@ -107,6 +106,7 @@ fn headline(total: &Figures, period: &str) -> Markup {
                 },
                 None => p.lead { "In " (calls) " there was nothing to save." },
             }
+            p.lead { "codeskim gives coding agents the lines that answer their questions in place of whole files." }
             @if let Some(observed) = observed(total) { p.lead { (observed) } }
         }
     }
@@ -140,7 +140,7 @@ fn table<'a>(what: &str, rows: impl Iterator<Item = (&'a String, &'a Figures)> +
             }
             tbody {
                 @for (key, figures) in rows {
-                    tr.quiet[figures.calls + figures.sessions == 0] {
+                    tr class=[(figures.calls + figures.sessions == 0).then_some("quiet")] {
                         th scope="row" {
                             (name(key))
                             @if figures.net > 0 && most > 0 {

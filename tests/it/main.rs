@@ -14,6 +14,8 @@ mod layers;
 mod ledger;
 mod listing;
 mod notebooks;
+#[cfg(target_os = "linux")]
+mod progress;
 mod protocol;
 mod repo_map;
 mod reports;

@@ -20,8 +20,10 @@ fn printed(directory: &Path, name: &str, waits: Duration, on_terminal: bool) -> 
     };
     let command = command.current_dir(directory).env("TERM", "xterm").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("it starts");
-    std::thread::sleep(waits);
-    std::fs::write(&fifo, "Path: 'a.py'\n").expect("read");
+    std::thread::spawn(move || {
+        std::thread::sleep(waits);
+        std::fs::write(&fifo, "Path: 'a.py'\n").expect("written");
+    });
     let output = child.wait_with_output().expect("it ends");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace("\r\n", "\n");
     (text(&output.stdout), text(&output.stderr))

@@ -239,6 +239,7 @@ mod tests {
         Call {
             time: 1_000,
             session: Some("a".to_owned()),
+            client: None,
             project: "/p".into(),
             tool: "read_file".to_owned(),
             returned,

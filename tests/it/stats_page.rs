@@ -24,7 +24,11 @@ impl Place {
 
     fn stats(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(BINARY);
-        command.arg("stats").args(arguments).current_dir(self.0.path()).env("CODESKIM_LEDGER", self.at("ledger.jsonl"));
+        command
+            .arg("stats")
+            .args(arguments)
+            .current_dir(self.0.path())
+            .envs([("CODESKIM_LEDGER", self.at("ledger.jsonl")), ("TZ", "UTC".into())]);
         command.output().expect("it runs")
     }
 

@@ -166,12 +166,14 @@ fn execute(mut cli: Cli) -> Result<Output> {
             measure::skimmers(&labels, skimmer, &baseline, json, examples, &cli.limits(), &cli.models)
         }
         command => {
+            // Whoever types what it reads, or looks at what writes it, is not to be written over.
+            let progress = (!command.reads_stdin()).then(|| Progress::of("files"));
             let session = cli.session(Readers::Shell)?.0;
             if command.needs_syntax() {
                 let syntax = Arc::clone(&session.syntax);
                 std::thread::spawn(move || syntax.warm_up());
             }
-            call(command, &session)
+            call(command, &session, progress.as_ref())
         }
     }
 }
@@ -196,11 +198,10 @@ fn answer_hook(client: Client, cli: &Cli) -> Result<Output> {
 
 /// Bytes of what a client says to a hook, at most: a result beyond is left alone.
 const LONGEST_EVENT: u64 = 16 << 20;
+
 /// Calls a tool from a shell.
-fn call(command: Command, session: &Session) -> Result<Output> {
-    // Whoever types what it reads, or looks at what writes it, is not to be written over.
-    let progress = (!command.reads_stdin()).then(|| Progress::of("files"));
-    let said = progress.as_ref().map(|progress| |files, all| progress.set(files, all));
+fn call(command: Command, session: &Session, progress: Option<&Progress>) -> Result<Output> {
+    let said = progress.map(|progress| |files, all| progress.set(files, all));
     let call = Call { progress: said.as_ref().map(|said| said as _), ..Call::default() };
     call_with(command, session, &call)
 }

@@ -3,6 +3,7 @@
 mod arguments;
 mod doctor;
 mod measure;
+mod progress;
 mod serve;
 mod session;
 mod setup;
@@ -12,8 +13,10 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+#[cfg(unix)]
+use std::time::Duration;
 
+use clap::ValueEnum;
 use codeskim::error::{Error, Result, quote};
 use codeskim::hook::{self, Client, Hook};
 use codeskim::hub;
@@ -24,6 +27,7 @@ use codeskim::tools::{Call, Output, Session, grep, head, prune, read_file, repo_
 
 pub use self::arguments::parse;
 use self::arguments::{Cli, Command, ControlName, ModelCommand};
+use self::progress::Progress;
 use self::session::Readers;
 
 /// The exit status of a search without match, as of grep(1).
@@ -55,6 +59,11 @@ impl Command {
         matches!(self, Self::Map { .. } | Self::Search { .. })
             || matches!(self, Self::Read { symbol, .. } if !symbol.is_empty())
             || self.question().is_some() && !matches!(self, Self::Grep { .. })
+    }
+
+    /// Whether it reads what is piped into it, or typed.
+    fn reads_stdin(&self) -> bool {
+        matches!(self, Self::Prune { .. }) || matches!(self, Self::Map { task: Some(task), .. } if task == Path::new("-"))
     }
 
     fn question(&self) -> Option<&String> {
@@ -144,9 +153,10 @@ fn execute(mut cli: Cli) -> Result<Output> {
         }
         Command::Doctor => {
             cli.accounts.observe = false;
+            let _progress = Progress::of("checks"); // a large model takes long to read
             doctor::examine(cli.session(Readers::Shell).map(|(session, _)| session), &cli.roots())
         }
-        Command::Stats { days, json } => stats::show(days, json),
+        Command::Stats { days, json, html } => stats::show(days, json, html.as_deref()),
         Command::Hook { client } => answer_hook(client, &cli),
         Command::Model(ModelCommand::Pull { name: model, endpoint, cache }) => {
             let directory = hub::pull(&hub::Request { model, endpoint, cache, progress: io::stderr().is_terminal() })?;
@@ -156,12 +166,14 @@ fn execute(mut cli: Cli) -> Result<Output> {
             measure::skimmers(&labels, skimmer, &baseline, json, examples, &cli.limits(), &cli.models)
         }
         command => {
+            // Whoever types what it reads, or looks at what writes it, is not to be written over.
+            let progress = (!command.reads_stdin()).then(|| Progress::of("files"));
             let session = cli.session(Readers::Shell)?.0;
             if command.needs_syntax() {
                 let syntax = Arc::clone(&session.syntax);
                 std::thread::spawn(move || syntax.warm_up());
             }
-            call(command, &session)
+            call(command, &session, progress.as_ref())
         }
     }
 }
@@ -174,35 +186,24 @@ fn answer_hook(client: Client, cli: &Cli) -> Result<Output> {
     let answer = hook::answer(client, &event, &Hook { memory: state.join("codeskim/hook"), home, roots: &cli.roots, session: &session });
     let _ = io::stdout().lock().write_all(answer.said.as_bytes());
     if let Some(noted) = &answer.noted
-        && let Some(ledger) = cli.ledger(Some(noted.session.clone())).map(Ledger::open)
+        && let Some(settings) = cli.ledger(Some(noted.session.clone()))
     {
+        let client = client.to_possible_value().map(|value| value.get_name().to_owned());
+        let ledger = Ledger::open(Settings { client, ..settings });
         ledger.call("hook", noted.question.as_deref(), &noted.output);
         ledger.close();
     }
     Ok(Output::new(""))
 }
 
-/// How long a command may take before it says how far it is, to whoever looks on.
-const SILENCE: Duration = Duration::from_secs(1);
 /// Bytes of what a client says to a hook, at most: a result beyond is left alone.
 const LONGEST_EVENT: u64 = 16 << 20;
-/// Files between two words of that.
-const STEP: usize = 1000;
 
 /// Calls a tool from a shell.
-fn call(command: Command, session: &Session) -> Result<Output> {
-    let (began, is_seen) = (Instant::now(), io::stderr().is_terminal());
-    let progress = |files: usize| {
-        if is_seen && files.is_multiple_of(STEP) && began.elapsed() > SILENCE {
-            let _ = write!(io::stderr().lock(), "\r{files} files\x1b[K");
-        }
-    };
-    let call = Call { progress: Some(&progress), ..Call::default() };
-    let output = call_with(command, session, &call);
-    if is_seen && began.elapsed() > SILENCE {
-        let _ = write!(io::stderr().lock(), "\r\x1b[K");
-    }
-    output
+fn call(command: Command, session: &Session, progress: Option<&Progress>) -> Result<Output> {
+    let said = progress.map(|progress| |files, all| progress.set(files, all));
+    let call = Call { progress: said.as_ref().map(|said| said as _), ..Call::default() };
+    call_with(command, session, &call)
 }
 
 fn call_with(command: Command, session: &Session, call: &Call<'_>) -> Result<Output> {

@@ -27,6 +27,7 @@ pub mod hook;
 pub mod hub;
 pub mod ledger;
 pub mod lookup;
+pub mod progress;
 pub mod prune;
 pub mod prune_protocol;
 pub mod regular;

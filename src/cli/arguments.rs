@@ -227,7 +227,7 @@ pub enum Command {
     },
     /// Put codeskim into the configuration of an agent: shows the change, asks, keeps the old file
     Setup(setup::Setup),
-    /// Show what was saved, by tool, project and day
+    /// Show what was saved, by tool, project, client and day
     Stats {
         /// Only the last days, today included
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=36500))]
@@ -235,6 +235,9 @@ pub enum Command {
         /// Print the figures as JSON
         #[arg(long)]
         json: bool,
+        /// Write them into this file instead, as a page to look at and to show
+        #[arg(long, value_name = "FILE", conflicts_with = "json")]
+        html: Option<PathBuf>,
     },
     /// Look whether all that an agent needs is there; exits with 1 if something is not
     Doctor,

@@ -15,6 +15,7 @@ use codeskim::skim::embedded::Embedded;
 use codeskim::tools::{Call, Options, Output, Session, repo_map};
 
 use super::arguments::{Models, SkimmerName};
+use super::progress::Progress;
 use super::read_text;
 use super::session::reader;
 
@@ -64,10 +65,18 @@ pub fn skimmers(
         (None, None, None) => SkimmerName::Embedded,
     };
     let (mut measured, reader) = (Vec::new(), reader());
+    let (progress, all) = (Progress::of("questions"), records.len() * (1 + baselines.len()));
+    progress.set(0, Some(all));
     for skimmer in std::iter::once(&skimmer).chain(baselines) {
         let model = skimmer.create(models)?;
         model.warm_up();
-        let outcomes = records.iter().map(|record| eval::run(record, model.as_ref(), &reader, limits)).collect::<Result<Vec<_>>>()?;
+        let before = measured.len() * records.len();
+        let run = |(count, record)| {
+            let outcome = eval::run(record, model.as_ref(), &reader, limits);
+            progress.set(before + count, Some(all));
+            outcome
+        };
+        let outcomes = (1..).zip(&records).map(run).collect::<Result<Vec<_>>>()?;
         measured.push((report::Report::new(skimmer.title(), &records, &outcomes), outcomes));
     }
     let reports: Vec<_> = measured.iter().map(|(report, _)| report).collect();
@@ -97,7 +106,10 @@ pub fn maps(tasks: &Path, max_tokens: usize, prefix: Option<String>, limits: &Li
     let mut table = csv::Writer::from_writer(Vec::new());
     let columns = ["repository", "roots", "missing", "files", "symbols", "shown", "tokens", "milliseconds", "problem"];
     table.write_record(columns).map_err(|error| failed(&error))?;
-    for (number, line) in read_text(tasks)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    let text = read_text(tasks)?;
+    let (progress, all) = (Progress::of("lines"), text.lines().count());
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        progress.set(number, Some(all));
         let task: Task = serde_json::from_str(line).map_err(|error| {
             Error::bad_argument(format!("Line {} of {} is no task: {error}.", number + 1, quote(&tasks.display().to_string())))
         })?;

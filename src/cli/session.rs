@@ -97,7 +97,7 @@ impl Cli {
     pub(super) fn ledger(&self, session: Option<String>) -> Option<ledger::Settings> {
         let path = ledger::place().filter(|_| !self.accounts.no_ledger)?;
         let project = canonical(self.roots().first()?).ok()?;
-        Some(ledger::Settings { path, project, session, background: false, questions: self.accounts.ledger_questions })
+        Some(ledger::Settings { path, project, session, client: None, background: false, questions: self.accounts.ledger_questions })
     }
 
     /// The ledger, the tool and the question, if this command calls a tool and is to be noted.

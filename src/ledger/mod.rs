@@ -3,6 +3,7 @@
 //! It stays on this machine and has no text in it: names of files, ranges of lines and counts; questions only when asked for. It is written by a
 //! thread of its own after the answer has gone. A ledger that cannot be written costs nothing but a line in the log.
 
+pub mod page;
 pub mod report;
 pub mod stats;
 
@@ -67,6 +68,9 @@ pub struct Call {
     /// The session it belongs to; none at a shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The agent, of a call that comes from a hook: the session is then the agent's own, and of that nothing else is noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
     /// The first root.
     pub project: PathBuf,
     /// The tool, or the command.
@@ -108,6 +112,8 @@ pub struct Settings {
     pub project: PathBuf,
     /// The session of an agent that is noted; none at a shell.
     pub session: Option<String>,
+    /// The agent whose hook this is, if it is one.
+    pub client: Option<String>,
     /// Whether what is done next goes before the ledger.
     pub background: bool,
     /// Whether questions are kept.
@@ -249,6 +255,7 @@ impl Note {
                 Entry::Call(Call {
                     time,
                     session,
+                    client: settings.client.clone(),
                     project,
                     tool: tool.to_owned(),
                     returned,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::stats::{Figures, Stats};
-use crate::error::counted;
+use crate::error::{counted, one_line};
 
 /// Columns of the longest bar.
 const BAR: usize = 24;
@@ -17,32 +17,46 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 pub fn render(stats: &Stats) -> String {
     let total = &stats.total;
     let mut out = String::new();
-    let rows = [
-        (counted(total.calls, "call"), total.whole as isize, "what they return without questions"),
-        ("again".to_owned(), -(total.again as isize), "what of that the session knew already, or asked for after it was left out"),
-        ("returned".to_owned(), -(total.returned as isize), "what they returned"),
-        (counted(total.sessions, "session"), -(total.schema as isize), "the list of tools and the instructions, once a session"),
-        ("net".to_owned(), total.net, "o200k tokens"),
-    ];
-    for (what, tokens, meaning) in rows {
+    for (what, tokens, meaning) in sum(total) {
         let _ = writeln!(out, "{what:<16} {:>12}  {meaning}", grouped(tokens));
     }
-    if total.whole > 0 {
-        let _ = writeln!(
-            out,
-            "{:<16} {:>11.0}%  of what the calls return without questions",
-            "",
-            100.0 * total.net as f64 / total.whole as f64
-        );
+    if let Some(percent) = percent(total) {
+        let _ = writeln!(out, "{:<16} {percent:>11}%  of what the calls return without questions", "");
     }
-    if total.observed > 0 {
-        let (calls, tokens) = (counted(total.observed, "observed call"), grouped(total.would_save));
-        let _ = writeln!(out, "\n{calls} returned the whole; views would have saved {tokens}, which is not in the net.");
+    if let Some(observed) = observed(total) {
+        let _ = writeln!(out, "\n{observed}");
     }
-    for (title, rows) in [("tool", &stats.tools), ("project", &stats.projects), ("day", &stats.days)] {
+    for (title, rows) in [("tool", &stats.tools), ("project", &stats.projects), ("client", &stats.clients), ("day", &stats.days)] {
         table(&mut out, title, rows);
     }
     out
+}
+
+/// "1,234 calls".
+pub(super) fn many(n: usize, what: &str) -> String {
+    counted(n, what).replacen(&n.to_string(), &grouped(n as isize), 1)
+}
+
+/// How the net comes about: what is added up, its tokens, and what they are.
+pub(super) fn sum(total: &Figures) -> [(String, isize, &'static str); 5] {
+    [
+        (many(total.calls, "call"), total.whole as isize, "what they return without questions"),
+        ("read again".to_owned(), -(total.again as isize), "what of that the session knew already, or asked for after it was left out"),
+        ("returned".to_owned(), -(total.returned as isize), "what they returned"),
+        (many(total.sessions, "session"), -(total.schema as isize), "the list of tools and the instructions, once a session"),
+        ("net".to_owned(), total.net, "o200k tokens"),
+    ]
+}
+
+/// The net in percent of what the calls return without questions, if they return anything.
+pub(super) fn percent(total: &Figures) -> Option<isize> {
+    (total.whole > 0).then(|| (100.0 * total.net as f64 / total.whole as f64).round() as isize)
+}
+
+/// What calls would have saved that returned the whole to observe, if there were any.
+pub(super) fn observed(total: &Figures) -> Option<String> {
+    let (calls, tokens) = (many(total.observed, "observed call"), grouped(total.would_save));
+    (total.observed > 0).then(|| format!("{calls} returned the whole; views would have saved {tokens}, which is not in the net."))
 }
 
 fn table(out: &mut String, title: &str, rows: &BTreeMap<String, Figures>) {
@@ -51,7 +65,12 @@ fn table(out: &mut String, title: &str, rows: &BTreeMap<String, Figures>) {
     for (name, figures) in rows {
         let numbers = [figures.whole as isize, figures.returned as isize, figures.net].map(grouped);
         let [whole, returned, net] = numbers;
-        let line = format!("{:<NAME$} {:>6} {whole:>12} {returned:>12} {net:>12} {}", last(name), figures.calls, bar(figures.net, most));
+        let line = format!(
+            "{:<NAME$} {:>6} {whole:>12} {returned:>12} {net:>12} {}",
+            last(&one_line(name)),
+            figures.calls,
+            bar(figures.net, most)
+        );
         let _ = writeln!(out, "{}", line.trim_end());
     }
 }
@@ -74,7 +93,7 @@ fn bar(net: isize, most: usize) -> String {
 }
 
 /// `-12,345`.
-fn grouped(number: isize) -> String {
+pub(super) fn grouped(number: isize) -> String {
     let digits = number.unsigned_abs().to_string();
     let parts: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|part| std::str::from_utf8(part).unwrap_or_default()).collect();
     format!("{}{}", if number < 0 { "-" } else { "" }, parts.join(","))

@@ -12,13 +12,19 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
-use chrono::{Days, Local, TimeZone};
+use chrono::{Days, Local, NaiveDate, TimeZone};
 use serde::Serialize;
 
 use super::{Call, Entry};
 
 /// Commands of a shell that are further apart belong to two sessions, in milliseconds.
 const PAUSE: u64 = 30 * 60 * 1000;
+/// Days without a call that are listed too, at most: clocks that were wrong once are years off.
+const MOST_DAYS: u64 = 366;
+/// Who calls where there is no session of an agent.
+const SHELL: &str = "shell";
+/// An agent that has told no name, or whose session was noted in a ledger that is gone.
+const UNKNOWN: &str = "unknown";
 
 /// Tokens (o200k) and counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -52,6 +58,8 @@ pub struct Stats {
     pub tools: BTreeMap<String, Figures>,
     /// By first root.
     pub projects: BTreeMap<String, Figures>,
+    /// By agent, as it calls itself.
+    pub clients: BTreeMap<String, Figures>,
     /// By day, in the local time zone: 2026-11-22.
     pub days: BTreeMap<String, Figures>,
 }
@@ -76,15 +84,28 @@ impl Figures {
 
 /// Adds up a ledger, in order of time; only the last `days`, today included, if there is such a number.
 pub fn stats(entries: &[Entry], days: Option<u64>) -> Stats {
-    let first = days.and_then(|days| Local::now().date_naive().checked_sub_days(Days::new(days - 1)));
-    let first = first.map_or_else(String::new, |first| first.format("%F").to_string());
+    let first = days.and_then(first_of).map_or_else(String::new, named);
     let (mut stats, mut sessions) = (Stats::default(), Sessions::default());
+    let names = entries.iter().filter_map(|entry| match entry {
+        Entry::Session(session) => Some((session.session.as_str(), session.client.as_str())),
+        Entry::Call(_) => None,
+    });
+    let names: HashMap<&str, &str> = names.collect();
     for entry in entries {
-        let (figures, tool, project) = match entry {
+        let (figures, tool, project, client) = match entry {
             Entry::Session(session) => {
-                (Figures { sessions: 1, schema: session.schema, ..Figures::default() }.with_net(), None, &session.project)
+                let figures = Figures { sessions: 1, schema: session.schema, ..Figures::default() }.with_net();
+                (figures, None, &session.project, session.client.as_str())
             }
-            Entry::Call(call) => (sessions.call(call), Some(&call.tool), &call.project),
+            Entry::Call(call) => {
+                let named = call.client.as_deref().or_else(|| names.get(call.session.as_deref()?).copied());
+                (
+                    sessions.call(call),
+                    Some(&call.tool),
+                    &call.project,
+                    named.unwrap_or(if call.session.is_none() { SHELL } else { UNKNOWN }),
+                )
+            }
         };
         let day = day(entry.time());
         if day < first {
@@ -95,9 +116,34 @@ pub fn stats(entries: &[Entry], days: Option<u64>) -> Stats {
             stats.tools.entry(tool.clone()).or_default().add(&figures);
         }
         stats.projects.entry(project.display().to_string()).or_default().add(&figures);
+        stats.clients.entry(if client.trim().is_empty() { UNKNOWN } else { client }.to_owned()).or_default().add(&figures);
         stats.days.entry(day).or_default().add(&figures);
     }
     stats
+}
+
+/// The first of the last days, today included.
+fn first_of(days: u64) -> Option<NaiveDate> {
+    Local::now().date_naive().checked_sub_days(Days::new(days.saturating_sub(1)))
+}
+
+fn named(day: NaiveDate) -> String {
+    day.format("%F").to_string()
+}
+
+impl Stats {
+    /// The days until today, also those without a call: the last `days`, or since the first that has one.
+    pub fn all_days(&self, days: Option<u64>) -> BTreeMap<String, Figures> {
+        let mut all = self.days.clone();
+        let begin = days.and_then(first_of).or_else(|| self.days.keys().filter_map(|day| day.parse().ok()).min());
+        if let (Some(begin), Some(earliest)) = (begin, first_of(MOST_DAYS)) {
+            let today = Local::now().date_naive();
+            for day in begin.max(earliest).iter_days().take_while(|day| *day <= today) {
+                all.entry(named(day)).or_default();
+            }
+        }
+        all
+    }
 }
 
 fn day(time: u64) -> String {
@@ -193,6 +239,7 @@ mod tests {
         Call {
             time: 1_000,
             session: Some("a".to_owned()),
+            client: None,
             project: "/p".into(),
             tool: "read_file".to_owned(),
             returned,

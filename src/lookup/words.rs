@@ -8,6 +8,7 @@ use aho_corasick::AhoCorasick;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use crate::syntax::Language;
 use crate::workspace::text::{SAMPLE, decode};
 use crate::workspace::{Location, Workspace};
@@ -76,7 +77,7 @@ pub fn search(
     words: &[&str],
     within: bool,
     cancel: &CancellationToken,
-    progress: Option<&(dyn Fn(usize) + Sync)>,
+    progress: Option<Progress<'_>>,
 ) -> Result<Everywhere> {
     let finder = AhoCorasick::builder().ascii_case_insensitive(within).build(words);
     let finder = finder.map_err(|error| Error::bad_argument(format!("These names cannot be looked for: {error}.")))?;
@@ -93,7 +94,7 @@ pub fn search(
         }
         let count = searched.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(progress) = progress {
-            progress(count);
+            progress(count, None);
         }
         let mut bytes = Vec::with_capacity(open.bytes.min(LARGEST_SOURCE) as usize + 1);
         if open.file.take(LARGEST_SOURCE).read_to_end(&mut bytes).is_err() {

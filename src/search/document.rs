@@ -91,7 +91,7 @@ impl Document {
             let last = passages.last().expect("there is one");
             let begun = about.unwrap_or(lines);
             let is_long = lines - last.start as usize >= LONGEST_PASSAGE;
-            let begins = kind.defines.is_some() && kind.is_outer && begun - last.start as usize >= SHORTEST_PASSAGE;
+            let begins = kind.defines.is_some() && kind.is_outer && begun.saturating_sub(last.start as usize) >= SHORTEST_PASSAGE;
             if (is_long || begins) && passages.len() < MOST_PASSAGES {
                 passages.push(Passage { start: lines as u32, length: 0 });
             }

@@ -13,6 +13,7 @@ use super::document::Document;
 use super::terms::{Terms, whole};
 use crate::error::{Error, Result};
 use crate::lookup::words::LARGEST_SOURCE;
+use crate::progress::Progress;
 use crate::syntax::Language;
 use crate::workspace::listing::{Listed, Listing, is_settled};
 use crate::workspace::text::{SAMPLE, decode};
@@ -87,7 +88,7 @@ impl Index {
         workspace: &Workspace,
         starts: &[Location],
         cancel: &CancellationToken,
-        progress: Option<&(dyn Fn(usize) + Sync)>,
+        progress: Option<Progress<'_>>,
     ) -> Result<Files> {
         let mut listed = Vec::new();
         for start in starts {
@@ -96,6 +97,7 @@ impl Index {
                 false => listed.extend(self.list(workspace, start, cancel)?),
             }
         }
+        let all = listed.len();
         let (seen, large, beyond) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
         let known: Vec<Option<Arc<Indexed>>> = {
             let known = lock(&self.known);
@@ -109,7 +111,7 @@ impl Index {
                 return None;
             }
             if let Some(progress) = progress {
-                progress(seen.fetch_add(1, Ordering::Relaxed) + 1);
+                progress(seen.fetch_add(1, Ordering::Relaxed) + 1, Some(all));
             }
             if known.is_some() {
                 return known;

@@ -25,6 +25,7 @@ use self::ranking::{Verdict, first, second};
 use self::terms::Terms;
 use self::units::{Source, relate};
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use crate::prune::FocusQuestion;
 use crate::skim::Skimmer;
 use crate::syntax::Access;
@@ -48,8 +49,8 @@ pub struct Asking<'a> {
     pub access: &'a Access<'a>,
     /// Scores lines.
     pub skimmer: &'a Arc<dyn Skimmer>,
-    /// Told how many files were looked at.
-    pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
+    /// Told how far it is.
+    pub progress: Option<Progress<'a>>,
 }
 
 /// What was found.

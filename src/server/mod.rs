@@ -199,7 +199,7 @@ impl ServerHandler for Server {
             let (session, files, cancel) = (Arc::clone(&self.session), Arc::clone(&files), context.ct.clone());
             tokio::task::spawn_blocking(move || {
                 let _slot = slot;
-                let progress = |count: usize| files.store(count, Ordering::Relaxed);
+                let progress = |count: usize, _: Option<usize>| files.store(count, Ordering::Relaxed);
                 let call = Call { cancel, progress: Some(&progress) };
                 (definition.run)(&session, request.arguments.unwrap_or_default(), &call)
             })

@@ -12,8 +12,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tempfile::NamedTempFile;
-
 use self::clients::{Client, Launch};
 use self::hooks::HookKind;
 use crate::error::{Error, Result, quote};
@@ -176,7 +174,7 @@ impl Change {
         let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
         std::fs::create_dir_all(directory)?;
         let mut backup = None;
-        let new = new_file(directory)?;
+        let new = regular::beside(directory)?;
         if self.before.is_some() {
             let old = std::fs::metadata(path)?;
             let permissions = old.permissions();
@@ -218,12 +216,4 @@ fn give(file: &Path, like: &std::fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, chown};
     let own = std::fs::metadata(file)?;
     if own.uid() == like.uid() { Ok(()) } else { chown(file, Some(like.uid()), Some(like.gid())) }
-}
-
-/// A file that is to become a configuration: others may read it as they may read any new file.
-fn new_file(directory: &Path) -> io::Result<NamedTempFile> {
-    let builder = &mut tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less what the user's umask takes away
-    builder.tempfile_in(directory)
 }

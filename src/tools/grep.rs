@@ -241,7 +241,7 @@ impl<'a> Search<'a> {
                 }
                 let count = searched.fetch_add(1, Ordering::Relaxed) + 1;
                 if let Some(progress) = call.progress {
-                    progress(count);
+                    progress(count, None);
                 }
             })?;
             failed.fetch_add(unlisted, Ordering::Relaxed);

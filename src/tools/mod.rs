@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Result, counted};
+use crate::progress::Progress;
 use crate::prune::code::Code;
 use crate::prune::render::{self, Page, ReadBack};
 use crate::prune::terminal;
@@ -75,7 +76,7 @@ pub struct Call<'a> {
     /// Set when the caller withdraws the call.
     pub cancel: CancellationToken,
     /// Told how many files a search has gone through.
-    pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
+    pub progress: Option<Progress<'a>>,
 }
 
 /// A tool's answer.
@@ -207,7 +208,7 @@ impl Session {
     }
 
     /// What a question to all files beneath some places is asked of.
-    fn asking<'a>(&'a self, starts: &'a [Location], access: &'a Access<'a>, progress: Option<&'a (dyn Fn(usize) + Sync)>) -> Asking<'a> {
+    fn asking<'a>(&'a self, starts: &'a [Location], access: &'a Access<'a>, progress: Option<Progress<'a>>) -> Asking<'a> {
         Asking { workspace: &self.workspace, index: &self.index, starts, access, skimmer: &self.skimmer, progress }
     }
 

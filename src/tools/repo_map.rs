@@ -286,7 +286,7 @@ fn by_question(
 ) -> Result<(Vec<usize>, Option<String>)> {
     let starts: Vec<Location> = closure.nodes.iter().map(|node| first.beside(&node.path)).collect();
     let access = session.syntax.access(&call.cancel);
-    let asking = session.asking(&starts, &access, None);
+    let asking = session.asking(&starts, &access, call.progress);
     let found = search(question, &asking)?;
     let mut of_files: HashMap<&str, Vec<usize>> = HashMap::new();
     for (i, entry) in entries.iter().enumerate() {

@@ -281,14 +281,14 @@ impl Other {
         path.display().to_string()
     }
 
-    /// What codeskim has noted: what was saved, and what was read again.
+    /// What codeskim has noted of the agent: what was saved, and what was read again.
     fn noted(&self) -> Value {
         let output = Command::new(BINARY)
             .args(["stats", "--json"])
             .env("CODESKIM_LEDGER", self.memory.path().join("ledger.jsonl"))
             .output()
             .expect("it runs");
-        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")["total"].clone()
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")["clients"][self.client].clone()
     }
 }
 

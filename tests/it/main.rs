@@ -19,6 +19,8 @@ mod ledger;
 #[cfg(unix)]
 mod listing;
 mod notebooks;
+#[cfg(target_os = "linux")]
+mod progress;
 mod protocol;
 mod repo_map;
 mod reports;
@@ -31,6 +33,7 @@ mod serving;
 #[cfg(unix)]
 mod setup;
 mod snapshots;
+mod stats_page;
 mod stdio;
 mod structure;
 mod swe_pruner;

@@ -17,26 +17,44 @@
 //! assert_eq!(output.text, std::fs::read_to_string("Cargo.toml")?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! What is shown here keeps to semantic versioning. Modules that are not shown belong to the program and may change with any version.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)] // stdout belongs to the protocol
 
 pub mod error;
-pub mod eval;
-pub mod hook;
-pub mod hub;
-pub mod ledger;
-pub mod lookup;
-pub mod progress;
 pub mod prune;
-pub mod prune_protocol;
-pub mod regular;
-pub mod repomap;
-pub mod search;
-pub mod server;
-pub mod setup;
 pub mod skim;
-pub mod syntax;
-pub mod tokens;
 pub mod tools;
 pub mod workspace;
+
+// For the program and its tests; they keep to no version.
+#[doc(hidden)]
+pub mod eval;
+#[doc(hidden)]
+pub mod hook;
+#[doc(hidden)]
+pub mod hub;
+#[doc(hidden)]
+pub mod ledger;
+#[doc(hidden)]
+pub mod lookup;
+#[doc(hidden)]
+pub mod progress;
+#[doc(hidden)]
+pub mod prune_protocol;
+#[doc(hidden)]
+pub mod regular;
+#[doc(hidden)]
+pub mod repomap;
+#[doc(hidden)]
+pub mod search;
+#[doc(hidden)]
+pub mod server;
+#[doc(hidden)]
+pub mod setup;
+#[doc(hidden)]
+pub mod syntax;
+#[doc(hidden)]
+pub mod tokens;

@@ -25,20 +25,18 @@ def way(target):
     return target.build, target.needs
 
 
-def lacking(need):
-    return not os.environ.get(need[1:]) if need.startswith("$") else not shutil.which(need)
-
-
 def build(target):
     """The path of the built program."""
     task, needs = way(target)
     if not (Path(output("rustc", "--print", "sysroot")) / "lib/rustlib" / target.triple).exists():
         raise CannotBuild(f"Rust's library for it is missing: rustup target add {target.triple}")
-    if missing := [need for need in needs if lacking(need)]:
+    if missing := [need for need in needs if not shutil.which(need)]:
         raise CannotBuild(f"{' and '.join(missing)} is missing" if len(missing) == 1 else f"{' and '.join(missing)} are missing")
     environment = dict(os.environ)
     if target.triple == "aarch64-unknown-linux-gnu":  # the one whose linker cargo does not guess
         environment["CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER"] = "aarch64-linux-gnu-gcc"
+    if "apple" in target.triple and task == "zigbuild":  # what a linker has to know of a Mac's frameworks
+        environment[f"CARGO_TARGET_{target.triple.upper().replace('-', '_')}_RUSTFLAGS"] = f"-C link-arg=-F{Path(__file__).parent / 'macos'}"
     command = ["cargo", task, "--release", "--locked", "--target", target.triple]
     print("+", *command, flush=True)
     if subprocess.run(command, cwd=REPOSITORY, env=environment).returncode:

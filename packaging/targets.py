@@ -6,7 +6,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Target:
     triple: str
-    # What `cargo` is asked to do, and what that needs on this machine: programs, and variables with a $.
+    # What `cargo` is asked to do, and the programs that this needs.
     build: str
     needs: tuple[str, ...]
     # Node's names, which .mcpb bundles share. None: there is an archive and no other package.
@@ -41,6 +41,6 @@ TARGETS = [
     Target("aarch64-unknown-linux-gnu", "build", ("aarch64-linux-gnu-gcc",)),
     Target("x86_64-pc-windows-gnu", "build", ("x86_64-w64-mingw32-gcc",), "win32", "x64", "win_amd64"),
     # The oldest systems that Rust's standard library supports: `rustc --print deployment-target`.
-    Target("aarch64-apple-darwin", "zigbuild", ("cargo-zigbuild", "$SDKROOT"), "darwin", "arm64", "macosx_11_0_arm64"),
-    Target("x86_64-apple-darwin", "zigbuild", ("cargo-zigbuild", "$SDKROOT"), "darwin", "x64", "macosx_10_12_x86_64"),
+    Target("aarch64-apple-darwin", "zigbuild", ("cargo-zigbuild",), "darwin", "arm64", "macosx_11_0_arm64"),
+    Target("x86_64-apple-darwin", "zigbuild", ("cargo-zigbuild",), "darwin", "x64", "macosx_10_12_x86_64"),
 ]

@@ -1,6 +1,6 @@
 //! Lines that no well-behaved client sends: each that could be a request is answered, and the server goes on.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -267,6 +267,8 @@ fn memory(child: &std::process::Child) -> usize {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_client_that_does_not_read_fills_no_memory() {
+    use std::io::{BufRead, BufReader};
+
     const CALLS: usize = 3000;
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join("a.txt"), "0123456789abcdef0123456789abcdef\n".repeat(1500)).expect("written");

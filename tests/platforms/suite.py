@@ -4,13 +4,15 @@
     python3 tests/platforms/suite.py windows          # x86_64-pc-windows-gnu under wine
     python3 tests/platforms/suite.py arm64            # aarch64-unknown-linux-gnu under qemu
     python3 tests/platforms/suite.py instructions     # this machine's, with AVX2 only and with neither, under qemu
+    python3 tests/platforms/suite.py program FILE     # the suite of this machine with another build of the program: a static one, one for arm64
 
 Needs, of Debian: gcc-mingw-w64-x86-64, g++-mingw-w64-x86-64 and wine64; or gcc-aarch64-linux-gnu, g++-aarch64-linux-gnu, qemu-user-static and
-libc6:arm64; and `rustup target add TARGET`. On arm64 the tests start programs of arm64, so that the kernel has to hand these to qemu (binfmt_misc).
+libc6:arm64; and `rustup target add TARGET`. The tests start the program, so that for arm64 the kernel has to hand programs to qemu (binfmt_misc).
 """
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -57,13 +59,30 @@ def arm64(arguments):
     return suite("aarch64-unknown-linux-gnu", {**os.environ, "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER": linker}, arguments)
 
 
+def built():
+    """The test programs of this machine: of the library, and those that start the program."""
+    said = subprocess.run(["cargo", "test", "--no-run"], cwd=REPOSITORY, check=True, capture_output=True, text=True).stderr
+    lines = [line for line in said.splitlines() if "Executable" in line]
+    return [next(line.split("(")[-1].rstrip(")") for line in lines if of in line) for of in ("src/lib.rs", "tests/it")]
+
+
+def program(arguments):
+    """Puts a program in the place of the one that the tests start, and that one back."""
+    tests, place = built()[1], REPOSITORY / "target/debug/codeskim"
+    own = place.with_name("codeskim-of-this-machine")
+    place.rename(own)
+    try:
+        shutil.copy(arguments[0], place)
+        return subprocess.run([tests, *arguments[1:]], cwd=REPOSITORY, check=False).returncode
+    finally:
+        own.rename(place)
+
+
 def instructions(arguments):
     """The figures of the skimmer that the trainer's own code gave, and the products that they are made of, on other processors."""
-    built = subprocess.run(["cargo", "test", "--no-run", "--message-format", "short"], cwd=REPOSITORY, check=True, capture_output=True, text=True).stderr
-    programs = [line.split("(")[-1].rstrip(")") for line in built.splitlines() if "Executable" in line and ("src/lib.rs" in line or "tests/it" in line)]
     failed = 0
     for name, processor in PROCESSORS.items():
-        for program in programs:
+        for program in built():
             print(f"{name}: {program}", flush=True)
             tests = arguments or ["scores_equal_the_trainers", "skim::"]
             failed |= subprocess.run(["qemu-x86_64-static", "-cpu", processor, program, *tests], cwd=REPOSITORY, check=False).returncode
@@ -71,4 +90,4 @@ def instructions(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit({"windows": windows, "arm64": arm64, "instructions": instructions}[sys.argv[1]](sys.argv[2:]))
+    sys.exit({"windows": windows, "arm64": arm64, "instructions": instructions, "program": program}[sys.argv[1]](sys.argv[2:]))

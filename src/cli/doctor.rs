@@ -138,6 +138,12 @@ fn name(client: Client) -> String {
     client.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
+/// What a program may be called: on Windows its ending is left out.
+fn programs(path: PathBuf) -> Vec<PathBuf> {
+    let whole = cfg!(windows).then(|| path.with_extension(std::env::consts::EXE_EXTENSION));
+    std::iter::once(path).chain(whole).collect()
+}
+
 /// Whether a client that starts `program` starts this one: by its path, or as the first of its name among the user's programs.
 fn is_this_program(program: &str) -> bool {
     let own = std::env::current_exe().and_then(|own| canonical(&own)).ok();
@@ -145,8 +151,9 @@ fn is_this_program(program: &str) -> bool {
     if Path::new(program).components().count() != 1 {
         return is_own(Path::new(program));
     }
-    let found = std::env::var_os("PATH")
-        .and_then(|directories| std::env::split_paths(&directories).map(|directory| directory.join(program)).find(|path| path.is_file()));
+    let found = std::env::var_os("PATH").and_then(|directories| {
+        std::env::split_paths(&directories).flat_map(|directory| programs(directory.join(program))).find(|path| path.is_file())
+    });
     found.is_some_and(|path| is_own(&path))
 }
 

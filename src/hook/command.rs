@@ -1,19 +1,21 @@
 //! What a command of a shell prints: agents without a tool for it read files and search by commands.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tree_sitter::{Node, Parser};
 
 use super::event::Of;
+use crate::workspace::given::{lexical, shown};
 
 /// How lines of a file are printed, and all of it.
 const READS: &str = "sed -n shows them, the same command again all of it";
 /// Longer commands are not looked into, in bytes.
 const LONGEST: usize = 4000;
 /// Programs that print lines of files.
-const VIEWERS: [&str; 9] = ["cat", "head", "tail", "sed", "nl", "awk", "bat", "less", "echo"];
+const VIEWERS: [&str; 13] =
+    ["cat", "head", "tail", "sed", "nl", "awk", "bat", "less", "echo", "more", "type", "Get-Content", "Select-Object"];
 /// Programs that search.
-const SEARCHES: [&str; 6] = ["rg", "grep", "egrep", "fgrep", "ag", "ack"];
+const SEARCHES: [&str; 8] = ["rg", "grep", "egrep", "fgrep", "ag", "ack", "findstr", "Select-String"];
 /// What a command that is no more than programs one after the other consists of.
 const PLAIN: [&str; 11] =
     ["program", "list", "pipeline", "command", "command_name", "word", "string", "string_content", "raw_string", "number", "concatenation"];
@@ -28,13 +30,13 @@ pub fn output_of(command: &str, about: &str, cwd: &Path) -> Option<Of> {
         && name == "cd"
         && !second.is_empty()
     {
-        directory.push(to);
+        directory = lexical(to, &directory);
         programs.remove(0);
     }
     let is_view = !programs.is_empty() && programs.iter().all(|words| VIEWERS.contains(&words[0].as_str()));
     match programs.as_slice() {
         [words] if words.len() == 2 && words[0] == "cat" && !words[1].starts_with('-') => {
-            Some(Of::File(directory.join(&words[1]).display().to_string(), READS))
+            Some(Of::File(shown(&lexical(&words[1], &directory)), READS))
         }
         _ if is_view => None,
         [words] if words.len() > 1 && (SEARCHES.contains(&words[0].as_str()) || words[..2] == ["git", "grep"]) => {
@@ -55,10 +57,15 @@ pub fn touches(command: &str, path: &Path) -> bool {
         return true;
     }
     match output_of(command, "", Path::new("")) {
-        Some(Of::File(read, _)) => path.ends_with(read),
+        Some(Of::File(read, _)) => path.ends_with(named(&read)),
         None => true,
         Some(_) => false,
     }
+}
+
+/// What of a relative path names the file from wherever it is: what follows its last `..`.
+fn named(path: &str) -> PathBuf {
+    path.rsplit("../").next().unwrap_or_default().into()
 }
 
 /// The files of a patch in Codex's form, after one of these marks.

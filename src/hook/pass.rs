@@ -9,6 +9,7 @@ use super::told::Told;
 use super::{excerpt, question};
 use crate::tools::Output;
 use crate::tools::passing::seen;
+use crate::workspace::given::one_name;
 
 /// What takes the place of a result, or is read again after an excerpt; none where a result is to stay as it is, and is not of interest.
 pub fn pass(returned: &Returned<'_>, told: impl FnOnce() -> Option<Told>, hook: &Hook<'_>) -> Option<Noted> {
@@ -53,9 +54,9 @@ pub fn would_lose(path: &str, session: &str, hook: &Hook<'_>) -> Option<String> 
 }
 
 fn excerpt_of(path: &str) -> String {
-    format!("excerpt {path}")
+    format!("excerpt {}", one_name(path))
 }
 
 fn whole(path: &str) -> String {
-    format!("whole {path}")
+    format!("whole {}", one_name(path))
 }

@@ -7,6 +7,7 @@ use super::event::{Of, Returned};
 use super::memory::Notes;
 use super::told::{Called, Told};
 use crate::tools::prune::text_hash;
+use crate::workspace::given::{lexical, one_name};
 
 /// Results of fewer lines stay as they are.
 pub const LARGE: usize = 150;
@@ -48,7 +49,7 @@ pub fn is_large(text: &str) -> bool {
 /// Whether a large result may be pruned: the agent sees it for the first time and is not about to change it.
 pub fn may_be_pruned(returned: &Returned<'_>, told: &Told, notes: &Notes) -> bool {
     let (what, is_known) = match &returned.of {
-        Of::File(path, _) => (format!("file {path}"), is_about_to_change(&told.said) || was_used(told, path)),
+        Of::File(path, _) => (format!("file {}", one_name(path)), is_about_to_change(&told.said) || was_used(told, path)),
         Of::Search(_) => (format!("search {:016x}", text_hash(returned.text)), false),
         Of::Command(..) => (format!("command {:016x}", text_hash(returned.text)), false),
     };
@@ -58,14 +59,14 @@ pub fn may_be_pruned(returned: &Returned<'_>, told: &Told, notes: &Notes) -> boo
 
 /// Whether a file was read, changed or written before in this session.
 fn was_used(told: &Told, path: &str) -> bool {
-    let path = Path::new(path);
+    let (name, path) = (one_name(path), lexical(path, Path::new("")));
     let is_it = |called: &Called| {
-        let values = called.input.as_object().into_iter().flatten().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
-        values.into_iter().any(|(name, value)| match name {
+        let values = called.input.as_object().into_iter().flatten().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
+        values.into_iter().any(|(key, value)| match key {
             "file_path" | "path" | "filePath" | "absolute_path" | "notebook_path" => {
-                Path::new(value) == path && OF_FILES.contains(&called.tool.as_str())
+                one_name(value) == name && OF_FILES.contains(&called.tool.as_str())
             }
-            "command" | "cmd" | "input" => touches(value, path),
+            "command" | "cmd" | "input" => touches(value, &path),
             _ => false,
         })
     };

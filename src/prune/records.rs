@@ -1,7 +1,7 @@
 //! Records in texts without a grammar: which line is the heading of the record that a line is in. A line of one record without its heading reads
 //! as a line of another.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::indent;
@@ -10,7 +10,14 @@ use super::indent;
 const RECUR: usize = 3;
 const MARKED: usize = 2;
 /// Marks with which a heading begins or ends.
-const MARKS: [char; 8] = ['=', '-', '#', '*', '~', '+', '>', '<'];
+const MARKS: [char; 12] = ['=', '-', '#', '*', '~', '+', '>', '<', '_', '─', '━', '═'];
+/// Characters of a rule between lines, at least, and those beside the drawn ones.
+const SHORTEST_RULE: usize = 5;
+const OF_RULES: &str = "-=*#~+_/\\|.:";
+/// Lines between the two rules of a box, at most.
+const LONGEST_BOX: usize = 4;
+/// Words of a line without a mark between them that may be a field, at most.
+const SHORT: usize = 4;
 /// Marks at the end of a heading that has none at its beginning, at least.
 const LONG_MARK: usize = 3;
 /// Characters of a key, at most.
@@ -31,6 +38,10 @@ enum Form {
     Prompt,
     /// `a.b/c:`
     Colon,
+    /// The first line below a rule, or between two.
+    Ruled,
+    /// Any first line of a record, where what is in records tells them.
+    Block,
     /// `Name: a`, by the key; `Issue 12`, `2026-11-28`, by what is around the numbers.
     Shape(String),
     /// A line of a log: what has no time itself belongs to it.
@@ -67,20 +78,113 @@ pub const DEEPEST: usize = 1 << 16;
 /// The form of each line that may be a heading.
 fn forms(lines: &[&str]) -> Vec<Option<Form>> {
     let first = lines.iter().position(|line| !line.trim().is_empty()).and_then(|line| shape(lines[line]));
+    let (ruled, blocks) = (ruled(lines), blocks(lines));
+    let by_block = blocks.contains(&true);
     let mut after_blank = true;
     let of = |(i, line): (usize, &&str)| {
         let text = line.trim_end();
         let begins = std::mem::replace(&mut after_blank, text.is_empty());
+        if ruled[i] {
+            return Some(Form::Ruled);
+        }
         if text.is_empty() || indent(line) > 0 {
             return None;
         }
         let goes_on = lines.get(i + 1).is_some_and(|next| !next.trim().is_empty());
-        marked(text, goes_on).or_else(|| is_time(text).then_some(Form::Time)).or_else(|| {
+        let seen = || marked(text, goes_on).or_else(|| is_time(text).then_some(Form::Time));
+        let by_shape = || {
             let shape = shape(text)?;
-            (begins && goes_on || Some(&shape) == first.as_ref()).then_some(Form::Shape(shape))
-        })
+            (!by_block && begins && goes_on || Some(&shape) == first.as_ref()).then_some(Form::Shape(shape))
+        };
+        seen().or_else(|| blocks[i].then_some(Form::Block)).or_else(by_shape)
     };
     lines.iter().enumerate().map(of).collect()
+}
+
+/// Whether a line is a heading for the rules around it: the first of a box, or the first below a rule that underlines nothing.
+fn ruled(lines: &[&str]) -> Vec<bool> {
+    let mut found = vec![false; lines.len()];
+    let is_text = |line: usize| lines.get(line).is_some_and(|line| !line.trim().is_empty() && !is_rule(line));
+    let is_a_rule = |line: usize| lines.get(line).is_some_and(|line| is_rule(line));
+    let mut i = 0;
+    while i < lines.len() {
+        if !is_a_rule(i) {
+            i += 1;
+            continue;
+        }
+        let end = (i + 1..).find(|line| !is_text(*line)).unwrap_or(lines.len());
+        let underlines = i > 0 && is_text(i - 1) && (i == 1 || !is_text(i - 2));
+        let is_box = is_a_rule(end) && end - i - 1 <= LONGEST_BOX;
+        // Of a table with a rule after each row, no row is a heading.
+        let begins = if is_box { is_text(end + 1) && !is_a_rule(end + 2) } else { !underlines };
+        if is_text(i + 1) && begins {
+            found[i + 1] = true;
+        }
+        i = end + usize::from(is_box);
+    }
+    found
+}
+
+/// Whether a line is nothing but a rule.
+fn is_rule(line: &str) -> bool {
+    let text = line.trim();
+    let drawn = |c: char| OF_RULES.contains(c) || ('\u{2500}'..='\u{257f}').contains(&c);
+    if !text.chars().all(drawn) || text.chars().count() < SHORTEST_RULE {
+        return false;
+    }
+    let most = text.chars().nth(text.chars().count() / 2).expect("a character");
+    2 * text.chars().filter(|c| *c == most).count() > text.chars().count()
+}
+
+/// Whether a line begins a record, by what is in records: most runs of lines without a blank one between have the same key, or, where there
+/// are none, what follows the first line recurs, each time below a line of its kind.
+fn blocks(lines: &[&str]) -> Vec<bool> {
+    let mut found = vec![false; lines.len()];
+    let is_blank = |line: usize| lines.get(line).is_none_or(|line| line.trim().is_empty());
+    let starts: Vec<usize> = (0..lines.len()).filter(|i| !is_blank(*i) && (*i == 0 || is_blank(i - 1)) && !is_blank(i + 1)).collect();
+    let is_most = |heads: usize, all: usize| heads >= RECUR && 5 * heads >= 3 * all;
+    let heads: Vec<usize> = if starts.len() >= RECUR {
+        let mut in_blocks: HashMap<&str, usize> = HashMap::new();
+        for start in &starts {
+            let keys: HashSet<&str> = (start + 1..).take_while(|line| !is_blank(*line)).filter_map(|line| field(lines[line])).collect();
+            keys.into_iter().for_each(|key| *in_blocks.entry(key).or_default() += 1);
+        }
+        if !in_blocks.values().any(|count| is_most(*count, starts.len())) {
+            return found;
+        }
+        starts
+    } else {
+        let Some(second) = starts.first().map(|first| first + 1).filter(|second| field(lines[*second]).is_some()) else { return found };
+        let mut count: HashMap<&str, usize> = HashMap::new();
+        lines.iter().for_each(|line| *count.entry(first_word(line)).or_default() += 1);
+        let own = first_word(lines[second - 1]);
+        let before: Vec<usize> =
+            (second..lines.len()).filter(|line| field(lines[*line]) == field(lines[second])).map(|line| line - 1).collect();
+        let is_head = |line: &usize| first_word(lines[*line]) == own || count[first_word(lines[*line])] == 1;
+        let heads: Vec<usize> = before.iter().copied().filter(is_head).collect();
+        if !is_most(heads.len(), before.len()) {
+            return found;
+        }
+        heads
+    };
+    heads
+        .into_iter()
+        .filter(|line| !is_blank(*line) && !is_rule(lines[*line]) && !is_rule(lines[*line]) && indent(lines[*line]) == 0)
+        .for_each(|line| found[line] = true);
+    found
+}
+
+/// What a line is about, if it is a field of a record: what stands before its `:`, `=`, `|` or tab, or the first word of few.
+fn field(line: &str) -> Option<&str> {
+    match line.trim().split_once([':', '=', '|', '\t']) {
+        Some((key, _)) => Some(key.trim_end()).filter(|key| !key.is_empty()),
+        None if line.split_whitespace().count() <= SHORT && !line.trim_end().ends_with(['.', '!', '?']) => Some(first_word(line)),
+        None => None,
+    }
+}
+
+fn first_word(line: &str) -> &str {
+    line.split_whitespace().next().unwrap_or_default()
 }
 
 /// A form that is made to be seen.
@@ -112,7 +216,8 @@ fn marked(text: &str, goes_on: bool) -> Option<Form> {
 
 /// The key that a line begins with, or its first words with a 0 for every number, if there is one.
 fn shape(text: &str) -> Option<String> {
-    if let Some((key, rest)) = text.split_once(':')
+    if let Some((key, rest)) = text.split_once([':', '='])
+        && let key = key.trim_end()
         && key.chars().count() <= LONGEST_KEY
         && key.starts_with(char::is_alphabetic)
         && key.chars().all(|c| c.is_alphanumeric() || "-_ ".contains(c))
@@ -146,7 +251,7 @@ fn is_time(text: &str) -> bool {
     is_date || months.iter().any(|month| start.strip_prefix(month).is_some_and(|rest| rest.trim_start().starts_with("0 0:0:0")))
 }
 
-/// For lines that stand under one that only opens a record (`{`, `<server>`): the line of it that says which record it is.
+/// For lines that stand under one that only opens a record (`{`, `<server>`, `-[ RECORD 2 ]-`): the line of it that says which record it is.
 pub fn names(lines: &[&str], parents: &[Option<usize>]) -> HashMap<usize, usize> {
     let mut found: HashMap<usize, (usize, bool)> = HashMap::new();
     for (i, line) in lines.iter().enumerate() {
@@ -165,7 +270,11 @@ pub fn names(lines: &[&str], parents: &[Option<usize>]) -> HashMap<usize, usize>
 fn opens_only(line: &str) -> bool {
     let text = line.trim().trim_start_matches("- ").trim_end_matches(',');
     let is_tag = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_:.".contains(c));
-    ["{", "[{", "}, {", "},{", "-"].contains(&text) || text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).is_some_and(is_tag)
+    let counts = text.contains("[ RECORD ") || text.ends_with('*') && text.contains(". row ");
+    counts
+        || text.starts_with("BEGIN:")
+        || ["{", "[{", "}, {", "},{", "-"].contains(&text)
+        || text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).is_some_and(is_tag)
 }
 
 /// The key of a line that has a value beside it: `"name": "a",`, `name: a`, `<name>a</name>`.
@@ -175,7 +284,7 @@ fn key(line: &str) -> Option<&str> {
         let (key, rest) = tag.split_once('>')?;
         return rest.ends_with(&format!("</{key}>")).then_some(key);
     }
-    let (key, value) = text.split_once(':').or_else(|| text.split_once('='))?;
+    let (key, value) = text.split_once(':').or_else(|| text.split_once('=')).or_else(|| text.split_once('|'))?;
     let (key, value) = (key.trim().trim_matches(['"', '\'']), value.trim());
     (!key.is_empty() && !value.is_empty() && !value.ends_with(['{', '['])).then_some(key)
 }
@@ -225,15 +334,34 @@ mod tests {
             "2026-11-N",
             "web-N   Running",
             "N. Of hosts",
+            "----------\nhost N",
+            "##########\n# host N\n##########",
+            "/*********\n * host N\n *********/",
+            "┌────────┐\n│ host N │\n└────────┘",
+            "═══ host N ═══",
+            "name\t: host N",
+            "name = host N",
+            "Checking the settings of host N",
+            "* Connected to host N port 443",
         ] {
             let text: String = (1..5).map(|i| record(&form.replace('N', &i.to_string()))).collect();
             assert_eq!(heads(&text).len(), 4, "{form}: {:?}", heads(&text));
+        }
+        for (form, names) in
+            [("Host N", ["alpha", "beta", "gamma"]), ("Server N is up", ["alpha", "beta", "gamma"]), ("interface N", ["lo", "eth", "wlan"])]
+        {
+            for blank in ["", "\n"] {
+                let text: String = names.iter().map(|name| format!("{}\nload 3\ntls off\n{blank}", form.replace('N', name))).collect();
+                assert_eq!(heads(&text).len(), 3, "{form}: {:?}", heads(&text));
+            }
         }
         for none in [
             "A text of words.\nAnd more.\n\nAnother one.\nAnd more.\n\nThe last one.\nAnd more.\n",
             "a\nb\nc\n",
             "x: 1\ny: 2\nz: 3\n",
             "-----\na b\n-----\n",
+            "+---+---+\n| a | b |\n+---+---+\n| 1 | 2 |\n+---+---+\n| 3 | 4 |\n+---+---+\n",
+            " a  | b\n----+----\n 1  | 2\n 3  | 4\n",
         ] {
             assert!(heads(none).is_empty(), "{:?}", heads(none));
         }

@@ -278,7 +278,7 @@ pub fn join_file(directory: &str, file: &str) -> String {
 /// A path below a directory, `.` and `..` resolved; `None` for one that leads out of the repository.
 pub fn join(directory: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
+    for part in path.split(|c| c == '/' || cfg!(windows) && c == '\\') {
         match part {
             "" | "." => {}
             ".." => {

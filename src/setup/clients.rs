@@ -108,6 +108,7 @@ impl Client {
             Self::Codex => of("CODEX_HOME", ".codex"),
             Self::Copilot => of("COPILOT_HOME", ".copilot"),
             Self::Opencode => of("XDG_CONFIG_HOME", ".config").join("opencode"),
+            Self::Zed if cfg!(windows) => places.config.join("Zed"),
             Self::Zed => of("XDG_CONFIG_HOME", ".config").join("zed"),
             _ => places.home.join(format!(".{}", self.name())),
         }

@@ -110,7 +110,7 @@ impl Shell {
         match self {
             Self::Posix => format!("{program} {rest}"),
             Self::Power => format!("& {program} {rest}"),
-            Self::Either => format!("cmd /c {program} {rest}"),
+            Self::Either => format!("cmd /c call {program} {rest}"), // without it cmd takes the first and the last quote away
         }
     }
 
@@ -144,6 +144,6 @@ mod tests {
         let posix = r"'C:\Program Files\codeskim.exe' hook claude-code --root 'C:\it'\''s here'";
         assert_eq!([told(Client::ClaudeCode, false), told(Client::ClaudeCode, true)], [posix, posix]);
         assert_eq!(told(Client::Gemini, true), r"& 'C:\Program Files\codeskim.exe' hook gemini --root 'C:\it''s here'");
-        assert_eq!(told(Client::Codex, true), r#"cmd /c "C:\Program Files\codeskim.exe" hook codex --root "C:\it's here""#);
+        assert_eq!(told(Client::Codex, true), r#"cmd /c call "C:\Program Files\codeskim.exe" hook codex --root "C:\it's here""#);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result, quote};
-use crate::workspace::{Location, Workspace};
+use crate::workspace::{Location, Workspace, given};
 
 /// Globs of one search, at most: each is compiled.
 const MOST_GLOBS: usize = 100;
@@ -132,11 +132,21 @@ fn parted(glob: &str) -> (&str, &str) {
     glob.strip_prefix('!').map_or(("", glob), |bare| ("!", bare))
 }
 
-/// A glob as it is matched: without `./` before it, on Windows with slashes, and with all that is in it where it is a directory.
+/// An absolute glob in a root, from there.
+fn beneath(workspace: &Workspace, glob: &str) -> Option<String> {
+    let meant = given::meant(glob);
+    let (directory, rest) = meant.split_at(meant[..meant.find(OF_GLOBS)?].rfind('/')?);
+    let places = Path::new(directory).is_absolute().then(|| workspace.locate(Some(directory)).ok())??;
+    let [place] = places.as_slice() else { return None };
+    Some(format!("{}{rest}", place.path()))
+}
+
+/// A glob as it is matched: from its root, without `./` before it, on Windows with slashes, and with all that is in it where it is a directory.
 fn meant(workspace: &Workspace, glob: &str) -> String {
     let slashed = if cfg!(windows) { glob.replace('\\', "/") } else { glob.to_owned() };
     let (not, bare) = parted(slashed.trim());
-    let bare = bare.trim_start_matches("./");
+    let beneath = beneath(workspace, bare);
+    let bare = beneath.as_deref().unwrap_or(bare).trim_start_matches("./");
     let directory = bare.trim_end_matches('/');
     let may_be_one = !directory.is_empty() && !directory.contains(OF_GLOBS) && (directory.contains('/') || directory.len() < bare.len());
     if may_be_one && workspace.has_directory(directory) {

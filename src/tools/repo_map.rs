@@ -1,5 +1,6 @@
 //! `repo_map`: the files around some files, and what they offer.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -124,7 +125,7 @@ pub fn map(session: &Session, request: &Request, random: Option<Control>, call: 
 fn prefix(request: &Request) -> String {
     match request.prefix.as_deref() {
         None | Some("") => String::new(),
-        Some(prefix) => format!("{}/", prefix.trim_end_matches('/')),
+        Some(prefix) => format!("{}/", slashed(prefix).trim_end_matches('/')),
     }
 }
 
@@ -236,10 +237,17 @@ fn largest(directories: &[Location], files: &[Location]) -> String {
     if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) }
 }
 
+/// A path with slashes, where the system has others too.
+fn slashed(path: &str) -> Cow<'_, str> {
+    if cfg!(windows) { path.replace('\\', "/").into() } else { path.into() }
+}
+
 /// A file that a task names: as it is, or below whatever else the task calls the repository.
 fn find(workspace: &Workspace, path: &str) -> Option<Location> {
     let shorter = |path: &str| path.trim_start_matches('/').split_once('/').map(|(_, rest)| rest.to_owned());
-    let absolute = path.starts_with('/').then(|| shorter(path)).flatten();
+    let path = &*slashed(path);
+    let is_absolute = path.starts_with('/') || cfg!(windows) && path.get(1..3) == Some(":/");
+    let absolute = is_absolute.then(|| shorter(path)).flatten();
     let below = std::iter::successors(absolute, |path| shorter(path).filter(|rest| rest.contains('/')));
     std::iter::once(path.to_owned()).chain(below).find_map(|path| workspace.find(&path))
 }

@@ -1,10 +1,14 @@
 //! Paths as they are given: addresses of files, and on Windows as its other shells write them.
 
 use std::borrow::Cow;
-use std::path::{Component, Path, Prefix};
+use std::path::{Component, Path, PathBuf, Prefix};
 
 use percent_encoding::percent_decode_str;
 
+use super::real::canonical;
+
+/// Links that are followed in a path.
+const MOST_LINKS: usize = 40;
 /// Where shells that know no drive letters have the drives.
 const DRIVES: [&str; 3] = ["/", "/mnt/", "/cygdrive/"];
 
@@ -14,21 +18,29 @@ pub fn meant(text: &str) -> Cow<'_, str> {
 }
 
 fn read(text: &str, on_windows: bool) -> Cow<'_, str> {
-    let Some(rest) = text.strip_prefix("file://") else { return if on_windows { with_letter(text) } else { text.into() } };
-    let decoded = percent_decode_str(rest.strip_prefix("localhost/").map_or(rest, |_| &rest["localhost".len()..])).decode_utf8_lossy();
-    if !on_windows {
-        return decoded;
+    let Some(rest) = of_address(text) else { return if on_windows { with_letter(text) } else { text.into() } };
+    let decoded = percent_decode_str(rest).decode_utf8_lossy();
+    match decoded.chars().next() {
+        Some('/') if on_windows => with_letter(&decoded).into_owned().into(),
+        Some(_) if on_windows && !has_letter(&decoded) => format!("//{decoded}").into(), // a share of another machine
+        _ => decoded,
     }
-    match decoded.strip_prefix('/') {
-        Some(path) if has_letter(path) => path.to_owned().into(),
-        Some(_) => with_letter(&decoded).into_owned().into(),
-        None if decoded.is_empty() || has_letter(&decoded) => decoded,
-        None => format!("//{decoded}").into(), // a share of another machine
-    }
+}
+
+/// The path of an address of a file, still encoded: `file://` with or without this machine's name, and `file:/` as some programs write it.
+fn of_address(text: &str) -> Option<&str> {
+    const HERE: &str = "localhost";
+    let rest = text.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("file:")).map(|_| &text[5..])?;
+    let Some(named) = rest.strip_prefix("//") else { return rest.starts_with('/').then_some(rest) };
+    let is_here = named.get(..HERE.len()).is_some_and(|host| host.eq_ignore_ascii_case(HERE)) && named[HERE.len()..].starts_with('/');
+    Some(if is_here { &named[HERE.len()..] } else { named })
 }
 
 /// A path of a shell without drive letters, with one.
 fn with_letter(path: &str) -> Cow<'_, str> {
+    if let Some(path) = path.strip_prefix('/').filter(|path| has_letter(path)) {
+        return path.into(); // as addresses have it
+    }
     let of = |drives: &&str| -> Option<String> {
         let rest = path.strip_prefix(*drives)?;
         let letter = rest.chars().next().filter(char::is_ascii_alphabetic)?;
@@ -53,10 +65,60 @@ pub fn plain(path: &Path) -> Cow<'_, Path> {
 pub fn is_far<'a>(path: &Path, known: impl IntoIterator<Item = &'a Path>) -> bool {
     match path.components().next() {
         Some(Component::Prefix(start)) if !matches!(start.kind(), Prefix::Disk(_) | Prefix::VerbatimDisk(_)) => {
-            known.into_iter().all(|known| known.components().next() != Some(Component::Prefix(start)))
+            known.into_iter().all(|known| share(known).is_none_or(|share| Some(share) != self::share(path)))
         }
         _ => false,
     }
+}
+
+/// The machine and the share that a path begins with.
+fn share(path: &Path) -> Option<(String, String)> {
+    let Some(Component::Prefix(start)) = path.components().next() else { return None };
+    match start.kind() {
+        Prefix::UNC(machine, share) | Prefix::VerbatimUNC(machine, share) => {
+            Some((machine.to_string_lossy().to_lowercase(), share.to_string_lossy().to_lowercase()))
+        }
+        _ => None,
+    }
+}
+
+/// A path with all links followed, if none of them leads to another machine; what is beside `known` does not.
+pub fn canonical_here(path: &Path, known: &Path) -> Option<PathBuf> {
+    if cfg!(windows) {
+        let mut left = std::path::absolute(path).ok()?;
+        for _ in 0..MOST_LINKS {
+            if is_far(&left, [known]) {
+                return None;
+            }
+            let mut down: Vec<&Path> = left.ancestors().collect();
+            down.reverse();
+            let Some((link, target)) = down.into_iter().find_map(|part| Some((part.to_owned(), part.read_link().ok()?))) else { break };
+            let rest = left.strip_prefix(&link).ok()?.to_owned();
+            left = std::path::absolute(link.parent()?.join(target).join(rest)).ok()?;
+        }
+    }
+    canonical(path).ok()
+}
+
+/// A path without `.` and `..`, by its text alone, beneath `directory` if it is not absolute.
+pub fn lexical(path: &str, directory: &Path) -> PathBuf {
+    let whole = directory.join(meant(path).as_ref());
+    let mut out = PathBuf::new();
+    for part in plain(&whole).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if out.file_name().is_some() || out.has_root() => drop(out.pop()),
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+/// A path as one text, however it is written: [`lexical`], on Windows in one letter case.
+pub fn one_name(path: &str) -> String {
+    let path = lexical(path, Path::new(""));
+    let shown = shown(&path);
+    if cfg!(windows) { shown.to_lowercase() } else { shown }
 }
 
 /// A path as it is shown: on Windows with slashes, which its programs understand too and which need no second one in JSON.
@@ -81,6 +143,10 @@ mod tests {
             ("file://server/share/a.rs", "server/share/a.rs", "//server/share/a.rs"),
             ("file://localhostile/a.rs", "localhostile/a.rs", "//localhostile/a.rs"),
             ("file://", "", ""),
+            ("FILE://LOCALHOST/C:/a.rs", "/C:/a.rs", "C:/a.rs"),
+            ("file:/C:/a.rs", "/C:/a.rs", "C:/a.rs"),
+            ("file:a.rs", "file:a.rs", "file:a.rs"),
+            ("/C:/a.rs", "/C:/a.rs", "C:/a.rs"),
             ("/c/Users/me/a.rs", "/c/Users/me/a.rs", "c:/Users/me/a.rs"),
             ("/mnt/d/a.rs", "/mnt/d/a.rs", "d:/a.rs"),
             ("/cygdrive/e", "/cygdrive/e", "e:/"),
@@ -89,6 +155,23 @@ mod tests {
             ("C:\\a.rs", "C:\\a.rs", "C:\\a.rs"),
         ] {
             assert_eq!((read(text, false).as_ref(), read(text, true).as_ref()), (elsewhere, on_windows), "{text}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_has_one_name_however_it_is_written() {
+        for path in ["/a/b.rs", "/a/./b.rs", "/a/c/../b.rs", "//a/b.rs", "file:///a/b.rs", "/../a/b.rs"] {
+            assert_eq!(one_name(path), "/a/b.rs");
+        }
+        assert_eq!(lexical("../b.rs", Path::new("/a/c")), Path::new("/a/b.rs"));
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn a_file_has_one_name_however_it_is_written() {
+        for path in [r"C:\a\b.rs", "c:/a/B.rs", "/c/a/c/../b.rs", "file:///C:/a/b.rs", r"C:\a\.\b.rs"] {
+            assert_eq!(one_name(path), "c:/a/b.rs");
         }
     }
 
@@ -101,6 +184,7 @@ mod tests {
             (r"\\?\C:\b", false),
             (r"D:\b", false),
             (r"\\server\share\b", false),
+            (r"\\?\UNC\SERVER\share\b", false),
             ("//server/share/b", false),
             (r"\\server\other\b", true),
             (r"\\evil\share\b", true),

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use rayon::prelude::*;
 use tokio_util::sync::CancellationToken;
 
+use super::real::canonical;
 use super::{Location, Stamp, Workspace};
 use crate::error::Result;
 
@@ -64,7 +65,7 @@ struct State {
 
 impl State {
     fn of(path: &Path) -> Option<Self> {
-        let metadata = fs::metadata(path).ok()?;
+        let metadata = fs::symlink_metadata(path).ok()?;
         #[cfg(unix)]
         let changed = (std::os::unix::fs::MetadataExt::ctime(&metadata), std::os::unix::fs::MetadataExt::ctime_nsec(&metadata));
         #[cfg(not(unix))]
@@ -81,8 +82,24 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Notes a directory or an ignore file, which may be missing, before it is read.
+    /// Notes a directory or an ignore file, which may be missing, before it is read. Where it is a link, what it leads to is not looked at: it may
+    /// change, and be on another machine.
     pub(super) fn note(&self, path: PathBuf) {
+        if path.is_symlink() {
+            self.is_unsettled.store(true, Ordering::Relaxed);
+        }
+        self.push(path);
+    }
+
+    /// The same of what is above the root, or the user's own: a link is followed.
+    pub(super) fn note_above(&self, path: PathBuf) {
+        if let Some(real) = path.is_symlink().then(|| canonical(&path).ok()).flatten() {
+            self.push(real);
+        }
+        self.push(path);
+    }
+
+    fn push(&self, path: PathBuf) {
         let state = State::of(&path);
         if state.as_ref().is_some_and(|state| !is_settled(state.modified)) {
             self.is_unsettled.store(true, Ordering::Relaxed);

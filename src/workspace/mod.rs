@@ -5,7 +5,7 @@
 //! files exist is [`walk`]'s and, from one call to the next, [`listing`]'s.
 
 mod alike;
-mod given;
+pub(crate) mod given;
 mod links;
 pub mod listing;
 pub mod notebook;
@@ -164,7 +164,13 @@ impl Workspace {
             return Err(self.is_directory("The root".to_owned(), location));
         }
         let fail = |error: io::Error| self.classify(&shown, error);
-        let file = root.open_at_once(&location.relative).map_err(fail)?;
+        let file = match root.open_at_once(&location.relative) {
+            // Windows opens no directory as a file, and says that access is denied.
+            Err(error) if !is_escape(&error) && !is_missing(&error) && self.is_directory_at(location) => {
+                return Err(self.is_directory(quote(&shown), location));
+            }
+            opened => opened.map_err(fail)?,
+        };
         let metadata = file.metadata().map_err(fail)?;
         if metadata.is_dir() {
             return Err(self.is_directory(quote(&shown), location));
@@ -281,7 +287,8 @@ impl Workspace {
         self.still_there()?;
         let meant = given::meant(path);
         let wanted = Path::new(meant.as_ref());
-        if !wanted.is_absolute() {
+        let is_whole = wanted.is_absolute() || cfg!(windows) && wanted.has_root(); // without a drive, of the one that is worked on
+        if !is_whole {
             let relative: PathBuf = wanted.components().filter(|component| *component != Component::CurDir).collect();
             return Ok((0..self.roots.len()).map(|root| Location { root, relative: relative.clone() }).collect());
         }
@@ -325,8 +332,9 @@ impl Workspace {
 impl Root {
     fn open(path: &Path) -> Result<Self> {
         let no_root = |error| no_root(path, &error);
-        let given = std::path::absolute(path).map_err(no_root)?;
-        let path = canonical(path).map_err(no_root)?;
+        let meant = path.to_str().map_or(path.into(), |text| PathBuf::from(given::meant(text).as_ref()));
+        let given = std::path::absolute(&meant).map_err(no_root)?;
+        let path = canonical(&meant).map_err(no_root)?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(no_root)?;
         let identity = dir.try_clone().and_then(|dir| same_file::Handle::from_file(dir.into_std_file())).map_err(no_root)?;
         Ok(Self { path, given, dir, identity })

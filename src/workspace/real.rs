@@ -3,12 +3,17 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Characters of a path on another machine that Windows takes without `\\?\`.
+const LONGEST_SHARE: usize = 250;
+
 /// A path with all links followed. On Windows without the `\\?\` that the system puts before it, where the path means the same without.
 ///
 /// # Errors
 /// A path that leads nowhere.
 pub fn canonical(path: &Path) -> io::Result<PathBuf> {
-    dunce::canonicalize(path)
+    let real = dunce::canonicalize(path)?;
+    let share = real.to_str().and_then(|text| text.strip_prefix(r"\\?\UNC\")).filter(|share| share.len() < LONGEST_SHARE);
+    Ok(share.map(|share| format!(r"\\{share}").into()).unwrap_or(real))
 }
 
 /// What of a path is beneath a root, both canonical. Windows knows long paths with `\\?\` only, those of a root without it too.

@@ -235,8 +235,8 @@ fn plain_walker(root: &Arc<Root>, from: &Path) -> Result<(WalkBuilder, Arc<Rules
 /// Notes a directory and what it has of ignore files. One that it does not have yet changes the directory when it comes.
 fn note_directory(root: &Path, directory: &Path, notes: &Notes) {
     notes.note(directory.to_path_buf());
-    NAMES.map(|name| directory.join(name)).into_iter().filter(|file| file.exists()).for_each(|file| notes.note(file));
-    if directory.join(".git").exists() {
+    NAMES.map(|name| directory.join(name)).into_iter().filter(|file| file.symlink_metadata().is_ok()).for_each(|file| notes.note(file));
+    if directory.join(".git").symlink_metadata().is_ok() {
         note_repository(root, directory, notes);
     }
 }
@@ -245,7 +245,8 @@ fn note_directory(root: &Path, directory: &Path, notes: &Notes) {
 /// with every command.
 fn note_repository(root: &Path, directory: &Path, notes: &Notes) {
     let git = directory.join(".git");
-    notes.note(if git.is_dir() { git.join("HEAD") } else { git });
+    let is_directory = git.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    notes.note(if is_directory { git.join("HEAD") } else { git });
     exclude_of(root, directory).into_iter().for_each(|file| notes.note(file));
 }
 
@@ -254,8 +255,10 @@ fn note_above(root: &Path, from: &Path, notes: &Notes) {
     note_directory(root, from, notes);
     let real = canonical(from).unwrap_or_else(|_| from.to_path_buf());
     for directory in real.ancestors() {
-        NAMES.map(|name| directory.join(name)).into_iter().for_each(|file| notes.note(file));
+        let is_inside = directory.starts_with(root);
+        let note = |file| if is_inside { notes.note(file) } else { notes.note_above(file) };
+        NAMES.map(|name| directory.join(name)).into_iter().for_each(note);
         note_repository(root, directory, notes);
     }
-    ignore::gitignore::gitconfig_excludes_path().into_iter().for_each(|file| notes.note(file));
+    ignore::gitignore::gitconfig_excludes_path().into_iter().for_each(|file| notes.note_above(file));
 }

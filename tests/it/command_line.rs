@@ -111,6 +111,7 @@ async fn files_that_match_are_listed_without_their_lines() {
 }
 
 /// A search with nothing to search in takes no pipe for it, and says so where that may be why it finds nothing.
+#[cfg(unix)]
 #[test]
 fn a_pipe_into_a_search_is_not_silently_ignored() {
     let directory = tempfile::tempdir().expect("a directory");

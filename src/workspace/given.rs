@@ -57,7 +57,8 @@ fn has_letter(path: &str) -> bool {
 /// An absolute path without `..`, where the system itself takes that by the text: Windows does, and Unix does not.
 pub fn plain(path: &Path) -> Cow<'_, Path> {
     let is_plain = !cfg!(windows) || path.as_os_str().as_encoded_bytes().starts_with(br"\\");
-    if is_plain { path.into() } else { std::path::absolute(path).map_or(path.into(), Cow::from) }
+    let with_backslashes = || PathBuf::from(path.to_string_lossy().replace('/', r"\"));
+    if is_plain { path.into() } else { std::path::absolute(with_backslashes()).map_or(path.into(), Cow::from) }
 }
 
 /// Whether a path leads to another machine or a device, and none of `known` begins there too. To look there would open a connection, and on

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from suite import wine
+from suite import REPOSITORY, wine
 
 SECRET = "TOP-SECRET"
 CODE = "".join(f"def step_{i}(value):\n    total = value + {i}\n    return total * {i + 1}\n\n" for i in range(20))
@@ -61,9 +61,11 @@ class Windows:
 
     def run(self, *words, root=None, **options):
         command = [*([] if self.here else ["wine"]), str(self.program), "--root", root or f"{self.top}\\work", *words]
-        options = {"cwd": self.drive / "work", "env": self.environment, "capture_output": True, "timeout": 120, **options}
-        done = subprocess.run(command, **options)
-        return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace").strip()
+        # Files and no pipes: under wine a process that is ended while it starts may stay, with what it has inherited.
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+            status = subprocess.run(command, cwd=self.drive / "work", env=self.environment, timeout=120, stdout=out, stderr=error, check=False, **options).returncode
+            said = [(file.seek(0), file.read().decode(errors="replace"))[1] for file in (out, error)]
+        return status, said[0], said[1].strip()
 
 
 def cases(windows):
@@ -75,6 +77,7 @@ def cases(windows):
         "src/a.py", r"src\a.py", r".\src\a.py", "./src/a.py", r"SRC\A.PY", "src//a.py", r"src\..\src\a.py", r"src\.\a.py", f"{top}\\work\\src\\a.py",
         f"{slashed}/work/src/a.py", f"{slashed[0].lower()}{slashed[1:]}/work/src/a.py", f"{slashed}/WORK/Src/a.py", f"/{letter}/work/src/a.py", f"/mnt/{letter}/work/src/a.py",
         f"/cygdrive/{letter}/work/src/a.py", f"file:///{slashed}/work/src/a.py", f"\\\\?\\{top}\\work\\src\\a.py", f"{top}\\work\\..\\work\\src\\a.py",
+        f"file:/{slashed}/work/src/a.py", f"FILE:///{slashed}/work/src/a.py", f"/{slashed}/work/src/a.py", r"\work\src\a.py", "/work/src/a.py",
         r"src\sub dir\b c.py", f"file:///{slashed}/work/src/sub%20dir/b%20c.py", "src/äöü 漢字.py", f"{windows.deep}\\deep.py", f"{top}\\work\\{windows.deep}\\deep.py",
     ]
     refused = [
@@ -119,12 +122,15 @@ def others(windows, row):
         (["grep", "step_7\\("], "src/a.py"), (["grep", "step_7\\(", r"src\sub dir"], "src/sub dir/b c.py"), (["grep", "-g", r"src\*.py", "step_7\\("], "src/a.py"),
         (["grep", "needle$"], "2:needle"), (["grep", "needle", ".hidden"], "1:needle"), (["read", r"src\a.py", *focus], "def step_7(value)"), (["read", "--symbol", "step_7", r"src\a.py"], "def step_7(value)"),
         (["search", "Which step multiplies by 8? (step_7)"], "step_7"), (["map", r"src\a.py"], "src/a.py"), (["head", "-n", "1", r"src\crlf.txt"], "one\r\n"), (["read", r"src\crlf.txt"], "needle\r\n"),
-        (["grep", "-g", "*.nothing", "x"], ""), (["doctor"], "codeskim"), (["read", r"src\a.py."], ""), (["read", r"src\a.py::$DATA"], ""),
+        (["grep", "-g", "*.nothing", "x"], ""), (["doctor"], "codeskim"), (["grep", "step_7\\(", f"{top}\\work\\src\\*.py"], "src/a.py"), (["grep", "-g", f"/{slashed[0].lower()}/work/src/*.py", "step_7\\("], "src/a.py"), (["read", r"src\a.py."], ""), (["read", r"src\a.py::$DATA"], ""),
     ]:
         status, out, error = windows.run(*command)
         said = (out + error).strip()
         row(command[0], " ".join(command[1:]), said, bool(said) and wanted in out.replace("\\", "/" if command[0] == "map" else "\\") and "panicked" not in error and SECRET not in said)
-    for root in [f"{slashed}/work/", f"{slashed[0].lower()}{slashed[1:]}/WORK", f"\\\\?\\{top}\\work", f"{top}\\work\\src\\..", "."]:
+    for directory in ["src", r"src\sub dir", f"{top}\\work\\src"]:
+        status, out, error = windows.run("read", directory)
+        row("read", directory, out + error, status == 2 and "is a directory" in error)
+    for root in [f"/{slashed[0].lower()}/work", f"file:///{slashed}/work", f"{slashed}/work/", f"{slashed[0].lower()}{slashed[1:]}/WORK", f"\\\\?\\{top}\\work", f"{top}\\work\\src\\..", "."]:
         status, out, error = windows.run("read", "src/a.py", root=root)
         row("root", root, "the text" if out == CODE else (out + error), out == CODE)
     status, out, error = windows.run("grep", "step_7\\(", root=f"{top}\\work", input=None)
@@ -148,6 +154,27 @@ def others(windows, row):
         row("grep", "the same among others", (out + error).strip(), status == 0 and "src/a.py" in out)
         holder.communicate(b"\n")
     serve(windows, row)
+    hooks(windows, row)
+
+
+def hooks(windows, row):
+    """A file of which an agent has seen an excerpt is not written over, however its path is written."""
+    top, slashed = windows.top, windows.top.replace("\\", "/")
+    names = [f"{top}\\work\\src\\big.rs", f"{slashed}/work/src/big.rs", f"{slashed[0].lower()}{slashed[1:]}/work/SRC/Big.rs"]
+    text = (REPOSITORY / "src/setup/clients.rs").read_text()
+    (windows.drive / "work/src/big.rs").write_text(text)
+    own = {"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "own", "name": "Read", "input": {}}]}}
+    asked = {"type": "user", "message": {"content": "Find out what happens when a link with an absolute target points into the root."}}
+    (windows.drive / "work/record.jsonl").write_text(json.dumps(asked) + "\n" + json.dumps(own) + "\n")
+    for number, shown in enumerate(names):
+        session = {"session_id": f"s{number}", "cwd": f"{top}\\work", "transcript_path": f"{top}\\work\\record.jsonl"}
+        file = {"filePath": shown, "content": text, "numLines": text.count("\n"), "startLine": 1, "totalLines": text.count("\n")}
+        read = {**session, "hook_event_name": "PostToolUse", "tool_name": "Read", "tool_input": {"file_path": shown}, "tool_response": {"type": "text", "file": file}, "tool_use_id": "own"}
+        pruned = windows.run("hook", "claude-code", input=json.dumps(read).encode())[1]
+        for written in names:
+            write = {**session, "hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": written, "content": ""}}
+            stopped = windows.run("hook", "claude-code", input=json.dumps(write).encode())[1]
+            row("hook", f"read {shown}, write {written}", stopped or f"let through (read: {pruned[:60]})", "deny" in stopped)
 
 
 def serve(windows, row):

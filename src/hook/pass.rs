@@ -9,7 +9,7 @@ use super::told::Told;
 use super::{excerpt, question};
 use crate::tools::Output;
 use crate::tools::passing::seen;
-use crate::workspace::given::one_name;
+use crate::workspace::given::{lexical, one_name};
 
 /// What takes the place of a result, or is read again after an excerpt; none where a result is to stay as it is, and is not of interest.
 pub fn pass(returned: &Returned<'_>, told: impl FnOnce() -> Option<Told>, hook: &Hook<'_>) -> Option<Noted> {
@@ -47,7 +47,7 @@ pub fn chosen(path: &str, first: usize, text: &str, session: &str, hook: &Hook<'
 /// Why a file is not to be written, if the agent has seen only an excerpt of it: what was left out would be lost.
 pub fn would_lose(path: &str, session: &str, hook: &Hook<'_>) -> Option<String> {
     let notes = Notes::of(&hook.memory, session, "shown");
-    let in_part = notes.has(&excerpt_of(path)) && !notes.has(&whole(path)) && Path::new(path).exists();
+    let in_part = notes.has(&excerpt_of(path)) && !notes.has(&whole(path)) && lexical(path, Path::new("")).exists();
     in_part.then(|| {
         format!("You have seen only an excerpt of {path}, and writing it would lose the rest. Read it again, which shows all of it, or edit it in place.")
     })

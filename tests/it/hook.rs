@@ -232,6 +232,11 @@ fn of_an_excerpt_no_file_is_written() {
     assert!(agent.reads(SAID, &path, &large_text()).is_some());
     let said = hook(agent.memory.path(), &write);
     assert!(said.contains("\"deny\"") && said.contains("only an excerpt"), "{said}");
+    let otherwise = [path.replace("net.py", "./net.py"), path.replace("net.py", "sub/../net.py"), format!("file://{path}")];
+    for path in otherwise {
+        let said = hook(agent.memory.path(), &event("Write", &json!({ "file_path": path, "content": "x = 1\n" })).to_string());
+        assert!(said.contains("\"deny\""), "{path}: {said}");
+    }
     assert_eq!(agent.reads("All of it.", &path, &large_text()), None);
     assert_eq!(hook(agent.memory.path(), &write), "", "it was read whole");
 }

@@ -110,11 +110,13 @@ mod tests {
 
     #[test]
     fn what_commands_print_is_told() {
-        let of = |command: &str| output_of(command, "", Path::new("/w"));
-        let file = |path: &str| Some(Of::File(path.to_owned(), READS));
+        let top = if cfg!(windows) { "C:" } else { "" };
+        let of = |command: &str| output_of(command, "", Path::new(&format!("{top}/w")));
+        let file = |path: &str| Some(Of::File(format!("{top}{path}"), READS));
         assert_eq!(of("cat src/main.rs"), file("/w/src/main.rs"));
         assert_eq!(of("cd src && cat 'a b.rs'"), file("/w/src/a b.rs"));
-        assert_eq!(of("cat /x/a.py"), file("/x/a.py"));
+        assert_eq!(of("cat src/../src/./main.rs"), file("/w/src/main.rs"));
+        assert_eq!(of(&format!("cat {top}/x/a.py")), file("/x/a.py"));
         for chosen in [
             "sed -n '1,200p' src/main.rs",
             "head -300 a.rs",

@@ -54,9 +54,9 @@ fn has_letter(path: &str) -> bool {
     matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }
 
-/// An absolute path without `..`, where the system itself takes that by the text: Windows does, and Unix does not.
+/// A path without `..` if it is absolute, where the system itself takes that by the text: Windows does, and Unix does not.
 pub fn plain(path: &Path) -> Cow<'_, Path> {
-    let is_plain = !cfg!(windows) || path.as_os_str().as_encoded_bytes().starts_with(br"\\");
+    let is_plain = !cfg!(windows) || !path.has_root() || path.as_os_str().as_encoded_bytes().starts_with(br"\\");
     let with_backslashes = || PathBuf::from(path.to_string_lossy().replace('/', r"\"));
     if is_plain { path.into() } else { std::path::absolute(with_backslashes()).map_or(path.into(), Cow::from) }
 }

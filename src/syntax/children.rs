@@ -307,7 +307,7 @@ fn is_secret(name: &OsStr) -> bool {
 const NO_WINDOW: u32 = 0x0800_0000;
 
 /// How long a child may take to end by itself where the system does not always end one that only begins.
-const LEAVE: Duration = Duration::from_millis(if cfg!(windows) { 200 } else { 0 });
+const LEAVE: Duration = Duration::from_millis(if cfg!(windows) { 1000 } else { 0 });
 
 impl Drop for Child {
     fn drop(&mut self) {

@@ -113,7 +113,7 @@ fn check(client: Client, file: &Path, written: Written, report: &mut Report) {
     let (title, shown) = (client.title(), file.display());
     let command = match setup::command(client, file) {
         Err(error) => return report.bad(format!("{title}: {error}")),
-        Ok(None) => return report.line('-', format!("{title}: not in {shown}; codeskim setup {} adds it", name(client))),
+        Ok(None) => return report.line('-', format!("{title}: not in {shown}; codeskim setup {} adds it", client.name())),
         Ok(Some(command)) => command,
     };
     let Some(program) = command.first() else {
@@ -130,12 +130,8 @@ fn check(client: Client, file: &Path, written: Written, report: &mut Report) {
     match version(program) {
         Ok(version) if version == concat!("codeskim ", env!("CARGO_PKG_VERSION")) => report.good(good),
         Ok(version) => report.bad(format!("{starts}, which says it is {}", quote(&version))),
-        Err(problem) => report.bad(format!("{starts}, which {problem}; codeskim setup {} mends it", name(client))),
+        Err(problem) => report.bad(format!("{starts}, which {problem}; codeskim setup {} mends it", client.name())),
     }
-}
-
-fn name(client: Client) -> String {
-    client.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// What a program may be called: on Windows its ending is left out.

@@ -154,12 +154,11 @@ fn blocks(lines: &[&str]) -> Vec<bool> {
         }
         starts
     } else {
-        let Some(second) = starts.first().map(|first| first + 1).filter(|second| field(lines[*second]).is_some()) else { return found };
+        let Some((second, key)) = starts.first().and_then(|first| Some((first + 1, field(lines[first + 1])?))) else { return found };
         let mut count: HashMap<&str, usize> = HashMap::new();
         lines.iter().for_each(|line| *count.entry(first_word(line)).or_default() += 1);
         let own = first_word(lines[second - 1]);
-        let before: Vec<usize> =
-            (second..lines.len()).filter(|line| field(lines[*line]) == field(lines[second])).map(|line| line - 1).collect();
+        let before: Vec<usize> = (second..lines.len()).filter(|line| field(lines[*line]) == Some(key)).map(|line| line - 1).collect();
         let is_head = |line: &usize| first_word(lines[*line]) == own || count[first_word(lines[*line])] == 1;
         let heads: Vec<usize> = before.iter().copied().filter(is_head).collect();
         if !is_most(heads.len(), before.len()) {
@@ -169,7 +168,7 @@ fn blocks(lines: &[&str]) -> Vec<bool> {
     };
     heads
         .into_iter()
-        .filter(|line| !is_blank(*line) && !is_rule(lines[*line]) && !is_rule(lines[*line]) && indent(lines[*line]) == 0)
+        .filter(|line| !is_blank(*line) && !is_rule(lines[*line]) && indent(lines[*line]) == 0)
         .for_each(|line| found[line] = true);
     found
 }

@@ -1,14 +1,10 @@
 //! Paths as they are given: addresses of files, and on Windows as its other shells write them.
 
 use std::borrow::Cow;
-use std::path::{Component, Path, PathBuf, Prefix};
+use std::path::{Component, Path, PathBuf};
 
 use percent_encoding::percent_decode_str;
 
-use super::real::canonical;
-
-/// Links that are followed in a path.
-const MOST_LINKS: usize = 40;
 /// Where shells that know no drive letters have the drives.
 const DRIVES: [&str; 3] = ["/", "/mnt/", "/cygdrive/"];
 
@@ -59,46 +55,6 @@ pub fn plain(path: &Path) -> Cow<'_, Path> {
     let is_plain = !cfg!(windows) || !path.has_root() || path.as_os_str().as_encoded_bytes().starts_with(br"\\");
     let with_backslashes = || PathBuf::from(path.to_string_lossy().replace('/', r"\"));
     if is_plain { path.into() } else { std::path::absolute(with_backslashes()).map_or(path.into(), Cow::from) }
-}
-
-/// Whether a path leads to another machine or a device, and none of `known` begins there too. To look there would open a connection, and on
-/// Windows hand over the user's name and a proof of the password.
-pub fn is_far<'a>(path: &Path, known: impl IntoIterator<Item = &'a Path>) -> bool {
-    match path.components().next() {
-        Some(Component::Prefix(start)) if !matches!(start.kind(), Prefix::Disk(_) | Prefix::VerbatimDisk(_)) => {
-            known.into_iter().all(|known| share(known).is_none_or(|share| Some(share) != self::share(path)))
-        }
-        _ => false,
-    }
-}
-
-/// The machine and the share that a path begins with.
-fn share(path: &Path) -> Option<(String, String)> {
-    let Some(Component::Prefix(start)) = path.components().next() else { return None };
-    match start.kind() {
-        Prefix::UNC(machine, share) | Prefix::VerbatimUNC(machine, share) => {
-            Some((machine.to_string_lossy().to_lowercase(), share.to_string_lossy().to_lowercase()))
-        }
-        _ => None,
-    }
-}
-
-/// A path with all links followed, if none of them leads to another machine; what is beside `known` does not.
-pub fn canonical_here(path: &Path, known: &Path) -> Option<PathBuf> {
-    if cfg!(windows) {
-        let mut left = std::path::absolute(path).ok()?;
-        for _ in 0..MOST_LINKS {
-            if is_far(&left, [known]) {
-                return None;
-            }
-            let mut down: Vec<&Path> = left.ancestors().collect();
-            down.reverse();
-            let Some((link, target)) = down.into_iter().find_map(|part| Some((part.to_owned(), part.read_link().ok()?))) else { break };
-            let rest = left.strip_prefix(&link).ok()?.to_owned();
-            left = std::path::absolute(link.parent()?.join(target).join(rest)).ok()?;
-        }
-    }
-    canonical(path).ok()
 }
 
 /// A path without `.` and `..`, by its text alone, beneath `directory` if it is not absolute.
@@ -173,27 +129,6 @@ mod tests {
     fn a_file_has_one_name_however_it_is_written() {
         for path in [r"C:\a\b.rs", "c:/a/B.rs", "/c/a/c/../b.rs", "file:///C:/a/b.rs", r"C:\a\.\b.rs"] {
             assert_eq!(one_name(path), "c:/a/b.rs");
-        }
-    }
-
-    #[cfg(windows)]
-    #[test]
-    fn other_machines_are_not_looked_at() {
-        let here = [Path::new(r"C:\a"), Path::new(r"\\server\share\a")];
-        for (path, far) in [
-            (r"C:\b", false),
-            (r"\\?\C:\b", false),
-            (r"D:\b", false),
-            (r"\\server\share\b", false),
-            (r"\\?\UNC\SERVER\share\b", false),
-            ("//server/share/b", false),
-            (r"\\server\other\b", true),
-            (r"\\evil\share\b", true),
-            (r"\\?\UNC\evil\share\b", true),
-            (r"\\.\pipe\b", true),
-            (r"\\?\GLOBALROOT\Device\b", true),
-        ] {
-            assert_eq!(is_far(Path::new(path), here), far, "{path}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use cap_std::fs::Dir;
 
 /// Links that are followed in a path; Linux follows as many.
-const MOST_LINKS: usize = 40;
+pub(super) const MOST_LINKS: usize = 40;
 
 /// Where a path leads beneath `dir`, if every link on the way stays there by its text: what is outside is never looked at. Absolute targets have to
 /// begin with one of `names`. Only a name: it is opened beneath the handle again.

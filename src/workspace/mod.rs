@@ -26,7 +26,7 @@ use cap_fs_ext::OpenOptionsSyncExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
-use self::real::{beneath, canonical};
+use self::real::{beneath, canonical, is_far};
 use self::refusals::{in_several, no_root};
 use crate::error::{Error, Result, one_line, quote};
 
@@ -305,7 +305,7 @@ impl Workspace {
 
     /// The same of a path that reaches a root by another name: only as much of it is followed as leads there, and nothing after a `..`.
     fn by_other_name(&self, path: &Path) -> Option<Location> {
-        if given::is_far(path, self.roots.iter().map(|root| root.path.as_path())) {
+        if is_far(path, self.roots.iter().map(|root| root.path.as_path())) {
             return None;
         }
         let down: PathBuf = path.components().take_while(|part| *part != Component::ParentDir).collect();

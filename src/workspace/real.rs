@@ -1,7 +1,9 @@
 //! Where paths lead, as people write them.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf, Prefix};
+
+use super::links::MOST_LINKS;
 
 /// Characters of a path on another machine that Windows takes without `\\?\`.
 const LONGEST_SHARE: usize = 250;
@@ -22,6 +24,46 @@ pub fn beneath(path: &Path, root: &Path) -> Option<PathBuf> {
     path.strip_prefix(root).ok().or_else(as_windows_says).map(Path::to_path_buf)
 }
 
+/// Whether a path leads to another machine or a device, and none of `known` begins there too. To look there would open a connection, and on
+/// Windows hand over the user's name and a proof of the password.
+pub fn is_far<'a>(path: &Path, known: impl IntoIterator<Item = &'a Path>) -> bool {
+    match path.components().next() {
+        Some(Component::Prefix(start)) if !matches!(start.kind(), Prefix::Disk(_) | Prefix::VerbatimDisk(_)) => {
+            known.into_iter().all(|known| share(known).is_none_or(|share| Some(share) != self::share(path)))
+        }
+        _ => false,
+    }
+}
+
+/// The machine and the share that a path begins with.
+fn share(path: &Path) -> Option<(String, String)> {
+    let Some(Component::Prefix(start)) = path.components().next() else { return None };
+    match start.kind() {
+        Prefix::UNC(machine, share) | Prefix::VerbatimUNC(machine, share) => {
+            Some((machine.to_string_lossy().to_lowercase(), share.to_string_lossy().to_lowercase()))
+        }
+        _ => None,
+    }
+}
+
+/// A path with all links followed, if none of them leads to another machine; what is beside `known` does not.
+pub fn canonical_here(path: &Path, known: &Path) -> Option<PathBuf> {
+    if cfg!(windows) {
+        let mut left = std::path::absolute(path).ok()?;
+        for _ in 0..MOST_LINKS {
+            if is_far(&left, [known]) {
+                return None;
+            }
+            let mut down: Vec<&Path> = left.ancestors().collect();
+            down.reverse();
+            let Some((link, target)) = down.into_iter().find_map(|part| Some((part.to_owned(), part.read_link().ok()?))) else { break };
+            let rest = left.strip_prefix(&link).ok()?.to_owned();
+            left = std::path::absolute(link.parent()?.join(target).join(rest)).ok()?;
+        }
+    }
+    canonical(path).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +81,26 @@ mod tests {
         assert_eq!(beneath(&as_the_system_says, &root).as_deref(), Some(Path::new("a.txt")));
         assert_eq!(beneath(&root, &file), None);
         assert!(canonical(&root.join("b.txt")).is_err());
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn other_machines_are_not_looked_at() {
+        let here = [Path::new(r"C:\a"), Path::new(r"\\server\share\a")];
+        for (path, far) in [
+            (r"C:\b", false),
+            (r"\\?\C:\b", false),
+            (r"D:\b", false),
+            (r"\\server\share\b", false),
+            (r"\\?\UNC\SERVER\share\b", false),
+            ("//server/share/b", false),
+            (r"\\server\other\b", true),
+            (r"\\evil\share\b", true),
+            (r"\\?\UNC\evil\share\b", true),
+            (r"\\.\pipe\b", true),
+            (r"\\?\GLOBALROOT\Device\b", true),
+        ] {
+            assert_eq!(is_far(Path::new(path), here), far, "{path}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::given::canonical_here;
+use super::real::canonical_here;
 use crate::regular;
 
 /// Bytes of a file in which git names another, at most.

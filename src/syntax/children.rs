@@ -196,7 +196,7 @@ impl Drop for Place<'_> {
 /// A process that reads one text after another. It ends with this.
 struct Child {
     process: std::process::Child,
-    jobs: Option<Sender<Job>>,
+    jobs: Sender<Job>,
     frames: Receiver<io::Result<Vec<u8>>>,
     /// What its first frame says, once that has come.
     walls: Option<Walls>,
@@ -226,7 +226,7 @@ impl Child {
         let (mut input, mut output) = (process.stdin.take().expect("piped"), process.stdout.take().expect("piped"));
         let (jobs, next) = channel::<Job>();
         let (answer, frames) = channel();
-        let child = Self { process, jobs: Some(jobs), frames, walls: None };
+        let child = Self { process, jobs, frames, walls: None };
         // A pipe can be waited for in no other way that all systems have; it ends when the child does.
         let wait = move || {
             let mut received = receive(&mut output, LONGEST_HELLO);
@@ -243,8 +243,7 @@ impl Child {
     /// Asks for the answer about a text of so many bytes.
     fn ask(&mut self, message: &[u8], bytes: usize, cancel: &CancellationToken) -> Result<Answer, Unread> {
         self.walls(cancel)?;
-        let job = Job { message: message.to_vec(), most: longest_answer(bytes) };
-        if self.jobs.as_ref().is_none_or(|jobs| jobs.send(job).is_err()) {
+        if self.jobs.send(Job { message: message.to_vec(), most: longest_answer(bytes) }).is_err() {
             return Err(self.end());
         }
         let frame = self.frame(time_for(bytes) * BUSY, cancel)?;
@@ -306,16 +305,8 @@ fn is_secret(name: &OsStr) -> bool {
 #[cfg(windows)]
 const NO_WINDOW: u32 = 0x0800_0000;
 
-/// How long a child may take to end by itself where the system does not always end one that only begins.
-const LEAVE: Duration = Duration::from_millis(if cfg!(windows) { 1000 } else { 0 });
-
 impl Drop for Child {
     fn drop(&mut self) {
-        self.jobs = None; // the end of its input
-        let began = Instant::now();
-        while began.elapsed() < LEAVE && matches!(self.process.try_wait(), Ok(None)) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

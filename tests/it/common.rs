@@ -21,6 +21,17 @@ pub const FILE: &str = "src/workspace/mod.rs";
 /// What the README asks of that file.
 pub const QUESTION: &str = "What happens with a link whose target is absolute but lies inside the root?";
 
+/// What was said, without what differs by machine and system: where the root is, and the system's words for what is not there.
+pub fn settled(said: &str, root: &Path) -> String {
+    let root = dunce::canonicalize(root).unwrap_or_else(|_| root.to_owned()).display().to_string();
+    let not_there = |code| std::io::Error::from_raw_os_error(code).to_string();
+    let said = said.replace(&root, "ROOT").replace(&not_there(2), NOT_THERE);
+    if cfg!(windows) { said.replace(&not_there(3), NOT_THERE) } else { said }
+}
+
+/// What Unix says of a file that is not there.
+const NOT_THERE: &str = "No such file or directory (os error 2)";
+
 /// Both ways in which clients begin.
 pub fn eras() -> [ClientLifecycleMode; 2] {
     [ClientLifecycleMode::Initialize, ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }]

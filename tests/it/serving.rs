@@ -12,7 +12,7 @@ use codeskim::tokens::o200k;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::common::{BINARY, Client, FILE, QUESTION, REPOSITORY, codeskim, eras};
+use crate::common::{BINARY, Client, FILE, QUESTION, REPOSITORY, codeskim, eras, settled};
 use crate::swe_pruner::write_checkpoint;
 
 /// `codeskim serve --http`, until dropped.
@@ -316,7 +316,7 @@ fn a_model_that_cannot_be_used_says_why() {
         let model = directory.path().to_str().expect("UTF-8");
         let printed = codeskim(Path::new(REPOSITORY), &["read", FILE, "--focus", QUESTION, "--model", model]);
         let first = if printed.status == 0 { note(&printed.stdout) } else { printed.stderr.trim_end() };
-        said += &format!("{what} ({}): {}\n", printed.status, first.replace(model, "DIR"));
+        said += &format!("{what} ({}): {}\n", printed.status, settled(&first.replace(model, "DIR"), directory.path()));
     };
     let config = |directory: &Path, change: &dyn Fn(&mut Value)| {
         let path = directory.join("config.json");

@@ -221,7 +221,7 @@ impl Child {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::arg0(&mut command, "codeskim").current_dir("/");
         #[cfg(windows)]
-        std::os::windows::process::CommandExt::creation_flags(&mut command, NO_WINDOW);
+        std::os::windows::process::CommandExt::creation_flags(&mut command, DETACHED_PROCESS);
         let mut process = command.spawn().map_err(failed)?;
         let (mut input, mut output) = (process.stdin.take().expect("piped"), process.stdout.take().expect("piped"));
         let (jobs, next) = channel::<Job>();
@@ -301,9 +301,9 @@ fn is_secret(name: &OsStr) -> bool {
     name.to_string_lossy().ends_with("TOKEN")
 }
 
-/// Windows opens no window for it.
+/// Without a console, for which Windows would open a window or start a process more.
 #[cfg(windows)]
-const NO_WINDOW: u32 = 0x0800_0000;
+const DETACHED_PROCESS: u32 = 0x0000_0008;
 
 impl Drop for Child {
     fn drop(&mut self) {

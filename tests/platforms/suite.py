@@ -12,16 +12,12 @@ libc6:arm64; and `rustup target add TARGET`. The tests start the program, so tha
 
 import collections
 import concurrent.futures
-import contextlib
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 # Old versions of wine lack a function that the standard library asks for random bytes; newer ones and Windows have it.
@@ -29,10 +25,8 @@ STAND_IN = """#include <windows.h>
 BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
 __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) { return SystemFunction036(data, length); }
 """
-# Seconds after which a child that reads syntax is ended. Old versions of wine leave some that were ended while they began, with the pipes they have.
-LONGEST_CHILD = 8
-# Seconds that a test may take, and how often it is tried if it takes more.
-LIMIT, TRIES = 300, 2
+# Seconds that a test may take.
+LIMIT = 300
 # Tests that wine cannot pass: its links of files are said to be made and are not, and no Linux program's output can be read.
 BEYOND_WINE = ("a_model_is_fetched_and", "a_model_that_cannot_be_fetched", "answers_are_those_of_the_published")
 # Processors of x86-64 by what they have: no AVX-512, and no AVX at all.
@@ -51,27 +45,6 @@ def wine(prefix):
         subprocess.run(["x86_64-w64-mingw32-gcc", "-shared", "-o", str(library), str(source), "-ladvapi32"], check=True)
     subprocess.run(["wineserver", "-p"], **quiet)
     return environment
-
-
-def end_old_children():
-    """Ends children that read syntax once they are old. The program starts another one where it needs one."""
-    seen = {}
-    while True:
-        now = time.monotonic()
-        children = {folder for folder in pathlib.Path("/proc").glob("[0-9]*") if is_child(folder)}
-        seen = {child: seen.get(child, now) for child in children}
-        for child in (child for child, since in seen.items() if now - since > LONGEST_CHILD):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(child.name), signal.SIGKILL)
-        time.sleep(1)
-
-
-def is_child(folder):
-    try:
-        program, *arguments = (folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
-    except OSError:
-        return False
-    return program.endswith(b"codeskim.exe") and b"read-syntax" in arguments
 
 
 def built(target=None, environment=None):
@@ -98,24 +71,20 @@ def suite(programs, chosen, environment=None, emulator=(), skipped=()):
 
 
 def test(command, environment):
-    """(name, how it ended, what it said). One that hangs is tried once more: emulators lose what a pipe or a process has to tell."""
-    for _ in range(TRIES):
-        with tempfile.TemporaryFile("w+", errors="replace") as out:  # no pipe: what a test leaves behind would hold it
-            try:
-                status = subprocess.run(command, cwd=REPOSITORY, env=environment, stdout=out, stderr=out, timeout=LIMIT, check=False).returncode
-            except subprocess.TimeoutExpired:
-                continue
-            out.seek(0)
-            said = out.read()
-            outcome = "failed" if status else "ignored" if "1 ignored" in said else "passed"
-            return command[-2], outcome, said
-    return command[-2], "time up", ""
+    """(name, how it ended, what it said)"""
+    with tempfile.TemporaryFile("w+", errors="replace") as out:  # no pipe: what a test leaves behind would hold it
+        try:
+            status = subprocess.run(command, cwd=REPOSITORY, env=environment, stdout=out, stderr=out, timeout=LIMIT, check=False).returncode
+        except subprocess.TimeoutExpired:
+            return command[-2], "time up", ""
+        out.seek(0)
+        said = out.read()
+        return command[-2], "failed" if status else "ignored" if "1 ignored" in said else "passed", said
 
 
 def windows(chosen):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         environment = wine(pathlib.Path(place))
-        threading.Thread(target=end_old_children, daemon=True).start()
         try:
             return suite(built("x86_64-pc-windows-gnu", environment), chosen, environment, ["wine"], BEYOND_WINE)
         finally:

@@ -3,7 +3,8 @@
 
     python3 packaging/check.py OUT
 
-Needs npm and pip, which fetch the tools of their registries. Programs for Windows run under wine and those for ARM under qemu, where they are.
+Needs npm and pip, which fetch the tools of their registries. Programs for Windows run under wine and those for ARM under qemu, where they are;
+what these need is in tests/platforms/suite.py.
 """
 
 import sys

@@ -31,8 +31,7 @@ def starting(target, program, scratch):
     if is_own(target):
         yield [program], {}
     elif "linux" in target.triple:
-        qemu = tool("qemu-aarch64-static")
-        yield [qemu, *([] if "musl" in target.triple else ["-L", "/usr/aarch64-linux-gnu"]), program], {}
+        yield [tool("qemu-aarch64-static"), program], {}
     elif target.system == "win32":
         wine, _ = tool("wine"), tool("x86_64-w64-mingw32-gcc")
         prefix = scratch / "wine"

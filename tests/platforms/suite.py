@@ -12,12 +12,16 @@ libc6:arm64; and `rustup target add TARGET`. The tests start the program, so tha
 
 import collections
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 # Old versions of wine lack a function that the standard library asks for random bytes; newer ones and Windows have it.
@@ -25,6 +29,8 @@ STAND_IN = """#include <windows.h>
 BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
 __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) { return SystemFunction036(data, length); }
 """
+# Seconds after which a child that still begins is ended. A process that is ended while it begins stays under old versions of wine, with its pipes.
+LONGEST_BEGIN = 8
 # Seconds that a test may take.
 LIMIT = 300
 # Tests that wine cannot pass: its links of files are said to be made and are not, and no Linux program's output can be read.
@@ -47,6 +53,27 @@ def wine(prefix):
     return environment
 
 
+def end_children_that_begin():
+    """Ends children that read syntax and have been beginning for long."""
+    seen = {}
+    while True:
+        now = time.monotonic()
+        seen = {child: seen.get(child, now) for child in pathlib.Path("/proc").glob("[0-9]*") if is_beginning(child)}
+        for child in (child for child, since in seen.items() if now - since > LONGEST_BEGIN):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(child.name), signal.SIGKILL)
+        time.sleep(1)
+
+
+def is_beginning(process):
+    """Whether it is such a child and has one thread: one that reads has more."""
+    try:
+        program, *arguments = (process / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+        return program.endswith(b"codeskim.exe") and b"read-syntax" in arguments and len(list((process / "task").iterdir())) == 1
+    except OSError:
+        return False
+
+
 def built(target=None, environment=None):
     """The test programs, of the library and those that start the program, for a target or for this machine."""
     command = ["cargo", "test", "--no-run", *(["--target", target] if target else [])]
@@ -56,7 +83,7 @@ def built(target=None, environment=None):
 
 
 def suite(programs, chosen, environment=None, emulator=(), skipped=()):
-    """Runs each test in a process of its own, so that one that hangs under an emulator keeps no other. Says whether any failed."""
+    """Runs each test in a process of its own, so that one that hangs under an emulator holds up no other. Says whether any failed."""
     outcomes = collections.Counter()
     for program in programs:
         listed = subprocess.run([*emulator, program, "--list"], cwd=REPOSITORY, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -85,6 +112,7 @@ def test(command, environment):
 def windows(chosen):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         environment = wine(pathlib.Path(place))
+        threading.Thread(target=end_children_that_begin, daemon=True).start()
         try:
             return suite(built("x86_64-pc-windows-gnu", environment), chosen, environment, ["wine"], BEYOND_WINE)
         finally:

@@ -77,8 +77,10 @@ def is_beginning(process):
 def built(target=None, environment=None):
     """The test programs, of the library and those that start the program, for a target or for this machine."""
     command = ["cargo", "test", "--no-run", *(["--target", target] if target else [])]
-    said = subprocess.run(command, cwd=REPOSITORY, env=environment, check=True, stderr=subprocess.PIPE, text=True).stderr
-    lines = [line for line in said.splitlines() if "Executable" in line]
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, check=False, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    lines = [line for line in done.stderr.splitlines() if "Executable" in line]
     return [next(line.split("(")[-1].rstrip(")") for line in lines if of in line) for of in ("src/lib.rs", "tests/it")]
 
 

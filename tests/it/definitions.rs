@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{Client, REPOSITORY, codeskim, eras};
+use crate::common::{Client, REPOSITORY, codeskim, eras, settled};
 
 const STORE: &str = "import json\nfrom app.cache import lookup\n\nMAX_SIZE = 3\n\n\nclass Store:\n    @property\n    def size(self):\n        return \
                      MAX_SIZE\n\n    def get(self, key):\n        found = lookup(key)\n        return found\n\n";
@@ -39,10 +39,9 @@ fn repository() -> tempfile::TempDir {
 async fn answers(tool: &'static str, calls: &[Value]) -> String {
     let directory = repository();
     let client = Client::start(directory.path(), eras()[1].clone()).await;
-    let root = directory.path().canonicalize().expect("a path").display().to_string().trim_start_matches(r"\\?\").to_owned();
     let mut shown = String::new();
     for arguments in calls {
-        let text = client.text(tool, arguments.clone()).await.replace(&root, "ROOT");
+        let text = settled(&client.text(tool, arguments.clone()).await, directory.path());
         shown.push_str(&format!("=== {arguments}\n{text}"));
     }
     shown

@@ -381,11 +381,11 @@ fn garbled() -> impl Strategy<Value = Vec<u8>> {
 #[test]
 fn no_line_ends_the_server() {
     let servers = std::cell::RefCell::new([(fresh(), true), (Raw::start(Path::new(REPOSITORY)), false)]);
+    let late = Instant::now() + Duration::from_secs(60);
     let count = std::cell::Cell::new(0);
     let lines = prop::collection::vec(garbled(), 1..8);
     let test = |lines: Vec<Vec<u8>>| {
         for (raw, _) in servers.borrow_mut().iter_mut() {
-            let late = Instant::now() + Duration::from_secs(60);
             count.set(count.get() + 1);
             let id = format!("asked {}", count.get());
             lines.iter().for_each(|line| raw.send(line));

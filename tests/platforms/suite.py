@@ -92,23 +92,28 @@ def suite(programs, chosen, environment=None, emulator=(), skipped=()):
         names = [line.strip().removesuffix(": test") for line in listed.splitlines() if line.strip().endswith(": test")]
         names = [name for name in names if any(part in name for part in chosen or [""]) and not any(part in name for part in skipped)]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            for name, outcome, said in pool.map(lambda name: test([*emulator, program, name, "--exact"], environment), names):
+            ended = pool.map(lambda name: test([*emulator, program, name, "--exact"], environment), names)
+            for name, (outcome, said) in zip(names, ended):
                 outcomes[outcome] += 1
-                print(f"{outcome:8} {name}", *([said] if outcome == "failed" else []), sep="\n" if outcome == "failed" else "", flush=True)
+                print(f"{outcome:8} {name}", flush=True)
+                if outcome == "failed":
+                    print(said, flush=True)
     print(", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items())))
     return int(outcomes["failed"] + outcomes["time up"] > 0)
 
 
 def test(command, environment):
-    """(name, how it ended, what it said)"""
+    """How a test ended, and what it said."""
     with tempfile.TemporaryFile("w+", errors="replace") as out:  # no pipe: what a test leaves behind would hold it
-        try:
-            status = subprocess.run(command, cwd=REPOSITORY, env=environment, stdout=out, stderr=out, timeout=LIMIT, check=False).returncode
-        except subprocess.TimeoutExpired:
-            return command[-2], "time up", ""
+        with subprocess.Popen(command, cwd=REPOSITORY, env=environment, stdout=out, stderr=out, start_new_session=True) as process:
+            try:
+                status = process.wait(LIMIT)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # with the programs that it has started
+                return "time up", ""
         out.seek(0)
         said = out.read()
-        return command[-2], "failed" if status else "ignored" if "1 ignored" in said else "passed", said
+        return "failed" if status else "ignored" if "1 ignored" in said else "passed", said
 
 
 def windows(chosen):

@@ -1,5 +1,6 @@
 """Training samples: labelled windows and mined questions, encoded once and cut into windows on the fly."""
 import copy
+import hashlib
 import json
 import pathlib
 import random
@@ -36,6 +37,7 @@ class Question(typing.NamedTuple):
     label: np.ndarray    # [n] int8: 1 keep, 0 drop, -1 unknown
     kind: str
     guessed: np.ndarray  # ids of the words that the code may use, where some come with the question
+    said: str            # as it was asked
 
 
 class Document:
@@ -65,7 +67,7 @@ class Document:
         ids = vocabulary.question_ids(question.encode())
         if ids and (kind == "absent" or (label == 1).any()):
             guessed = np.array(vocabulary.guess_ids(question.encode()), dtype=np.uint16)
-            self.questions.append(Question(np.array(ids, dtype=np.uint16), label, kind, guessed))
+            self.questions.append(Question(np.array(ids, dtype=np.uint16), label, kind, guessed, question))
 
 
 def enclosing(parent, lines):
@@ -86,6 +88,11 @@ def as_skimmed(lines):
     if lines and lines[0].startswith("== "):
         return [line if line.startswith("== ") else SEARCH_LINE.sub("", line) for line in lines]
     return lines
+
+
+def name_of(lines):
+    """A text's name, by what it says."""
+    return hashlib.sha1("\n".join(lines).encode("utf-8", "replace")).hexdigest()[:20]
 
 
 def telling(lines):
@@ -120,8 +127,9 @@ def load_labels(path, vocabulary, also=()):
         if row["package"] in FORBIDDEN or row["package"] not in VALIDATION and is_copy(row["lines"], known) or apart and apart not in also:
             continue
         if row["id"] not in seen:
-            document = Document(as_skimmed(row["lines"]), vocabulary, LINE_TOKENS if apart == "other" else CODE_TOKENS)
-            document.lang, document.package, document.search = row["lang"], row["package"], row["lines"][0].startswith("== ")
+            lines = as_skimmed(row["lines"])
+            document = Document(lines, vocabulary, LINE_TOKENS if apart == "other" else CODE_TOKENS)
+            document.name, document.lang, document.package, document.search = name_of(lines), row["lang"], row["package"], row["lines"][0].startswith("== ")
             document.paths, document.whole, document.first = frozenset(row["paths"]), None, row["id"].startswith("train-")
             document.apart = apart
             document.natural, document.worded = document.with_questions([]), document.with_questions([])

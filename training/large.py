@@ -21,18 +21,18 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 import evaluate
-from data import APART, Question, load_labels, place, tensors
+from data import APART, Question, asked_window, load_labels, some_width, tensors
 from language import LINE_DEPTHS, QUESTION_DEPTHS
 from model import places, student
 from text import Vocabulary
-from train import MATRIX, label_loss, load_average
+from train import LONGEST_STEP, MATRIX, follow, label_loss, load_average, of_peak
 
 WIDTH = 576           # of the language model
 SHIPPED = pathlib.Path(__file__).parent.parent / "models" / "embedded"
 CERTAIN = 6.0         # standard deviations; a few numbers of such states are far larger than all others
-WINDOW = 384          # lines
-QUESTIONS = 8
-RATE, WARM_UP, AVERAGE, WEIGHT_OF_ANSWER = 5e-4, 100, 0.997, 0.2
+NORMALISED = 200      # texts by which the language model's states are scaled
+RATE, AVERAGE, WEIGHT_OF_ANSWER = 5e-4, 0.997, 0.2
+STILL = ("encoder", "match", "pool", "input", "question", "position", "idf")  # parts of the skimmer
 SHARES = {"lot": 0.4, "other": 0.1, "near": 0.1}
 
 
@@ -84,7 +84,7 @@ class Read:
     def __init__(self, folder, document):
         with np.load(folder / f"{document.name}.npz") as read:
             self.lines = torch.from_numpy(read["lines"].astype(np.float32)).flatten(1)
-            self.states, self.starts, self.foreign = read["states"], read["starts"], set(read["foreign"].tolist())
+            self.states, self.starts, self.foreign = read["states"], read["starts"], read["foreign"].tolist()
             self.at = {question: i for i, question in enumerate(read["questions"].tolist())}
 
     def questions(self, said):
@@ -97,15 +97,12 @@ class Read:
 
 
 def sample(documents, vocabulary, folder, rng):
-    """A window, some of its questions, those that language.py chose as answered elsewhere, and their labels."""
+    """A window, some of its questions, those that language.py chose as answered elsewhere, and their labels. A question that is answered in the text but not
+    in the window is left out: its states know the answer.
+    """
     document = rng.choice(documents)
-    first = rng.choice(document.questions)
-    start, end = place(document, first.label, rng.randrange(60, 300) if rng.random() < 0.4 else WINDOW, rng)
-    chosen = [first]
-    for other in rng.sample(document.questions, len(document.questions)):
-        kept, inside = (other.label == 1).sum(), (other.label[start:end] == 1).sum()
-        if len(chosen) < QUESTIONS and other is not first and 2 * inside >= kept:
-            chosen.append(other)
+    start, end, chosen = asked_window(document, some_width(rng), rng)
+    chosen = [question for question in chosen if question.kind == "absent" or (question.label[start:end] == 1).any()]
     read = Read(folder, document)
     chosen += elsewhere(document, read, vocabulary)
     return document, chosen, np.stack([question.label[start:end] for question in chosen]).astype(np.int64), read, start, end
@@ -114,16 +111,17 @@ def sample(documents, vocabulary, folder, rng):
 def elsewhere(document, read, vocabulary):
     """Questions of which nothing answers in this text."""
     out, blank = [], np.where(document.features[:, 1] > 0, -1, 0).astype(np.int8)
-    for said in sorted(read.foreign):
+    for said in read.foreign:
         ids = np.array(vocabulary.question_ids(said.encode()), dtype=np.uint16)
         if len(ids):
             out.append(Question(ids, blank, "elsewhere", ids[:0], said))
     return out
 
 
-def inputs_of(document, questions, vocabulary, read, start, end):
+def judged(model, document, questions, vocabulary, read, start, end):
+    """Emissions [b, n] and whether anything answers [b], of the lines [start, end)."""
     inputs = tensors(document, [question.ids for question in questions], vocabulary, start, end)
-    return inputs, (read.lines[start:end], *read.questions([question.said for question in questions]))
+    return model(inputs, model.beside and (read.lines[start:end], *read.questions([question.said for question in questions])))
 
 
 @torch.no_grad()
@@ -134,9 +132,9 @@ def figures(model, documents, vocabulary, folder):
     for document in documents:
         read = Read(folder, document)
         foreign = elsewhere(document, read, vocabulary)
-        emission, answer = model(*inputs_of(document, document.questions + foreign, vocabulary, read, 0, len(document.tokens)))
+        emission, answer = judged(model, document, document.questions + foreign, vocabulary, read, 0, len(document.tokens))
         for i, question in enumerate(document.questions):
-            log_odds = model.skimmer.log_odds(emission[i].double(), torch.from_numpy(document.parent.astype(np.int64))).numpy()
+            log_odds = evaluate.refined(model.skimmer, None, document, question.ids, emission[i], answer[i], vocabulary)
             scored.append((document, question.kind, 1 / (1 + np.exp(-log_odds)), question.label, float(answer[i].sigmoid())))
             if question.kind != "absent":
                 answered.append(float(answer[i]))
@@ -164,19 +162,16 @@ def main():
     print(f"{len(labelled)} texts to train on, {len(validation)} of validation, {sum(len(document.questions) for document in validation)} questions", flush=True)
     kinds = {name: [document for document in labelled if document.apart == name] for name in (None, *APART)}
 
-    # The encoder and the questions' states are those that ship; what is after them begins anew.
-    skimmer, fresh = load_average(student(vocabulary.size), SHIPPED), student(vocabulary.size)
-    for name in ("blocks", "norm", "emission", "reader", "answer"):
-        getattr(skimmer, name).load_state_dict(getattr(fresh, name).state_dict())
-    for name in ("distance", "relation", "shared"):
-        getattr(skimmer, name).data.zero_()
+    # The encoder stands still and the CRF goes on from what ships; what is between them begins anew.
+    skimmer, anew = load_average(student(vocabulary.size), SHIPPED), student(vocabulary.size).state_dict()
+    skimmer.load_state_dict({name: x for name, x in anew.items() if not name.startswith((*STILL, "transition", "ends"))}, strict=False)
     model = Large(skimmer, None if args.alone else Beside(skimmer.config["width"]))
     if model.beside:
-        known = [Read(folder, document) for document in labelled[:200]]
+        known = [Read(folder, document) for document in labelled[:NORMALISED]]
         states = torch.from_numpy(np.concatenate([read.states for read in known]).astype(np.float32)).flatten(1)
         for name, states in (("line", torch.cat([read.lines for read in known])), ("question", states)):
             getattr(model.beside, f"{name}_mean").copy_(states.mean(0)), getattr(model.beside, f"{name}_scale").copy_(states.std(0) + 0.05)
-    learns = [(name.removeprefix("skimmer."), p) for name, p in model.named_parameters() if not name.startswith(("skimmer.encoder", "skimmer.match", "skimmer.pool", "skimmer.input", "skimmer.question", "skimmer.position"))]
+    learns = [(name.removeprefix("skimmer."), p) for name, p in model.named_parameters() if not name.removeprefix("skimmer.").startswith(STILL)]
     is_matrix = lambda name: MATRIX.search(name) or name == "beside.lines.weight"
     biases = [p for name, p in learns if name in ("relation", "shared")]
     optimizers = [torch.optim.AdamW([{"params": [p for name, p in learns if not is_matrix(name) and name not in ("relation", "shared")], "base": RATE, "weight_decay": 0.03},
@@ -197,14 +192,14 @@ def main():
     while spent < args.minutes * 60:
         began, progress = time.time(), spent / (args.minutes * 60)
         for group in (group for optimizer in optimizers for group in optimizer.param_groups):
-            group["lr"] = group["base"] * min(1, (step + 1) / WARM_UP) * max(0.02, 0.5 * (1 + np.cos(np.pi * progress)))
+            group["lr"] = group["base"] * of_peak(step, progress)
         model.zero_grad()
         roll = rng.random()
         kind = next((name for name, share in SHARES.items() if kinds[name] and (roll := roll - share) < 0), None)
         total = 0.0
         for _ in range(2):
             document, questions, label, read, start, end = sample(kinds[kind], vocabulary, folder, rng)
-            emission, answer = model(*inputs_of(document, questions, vocabulary, read, start, end))
+            emission, answer = judged(model, document, questions, vocabulary, read, start, end)
             loss = label_loss(model.skimmer, emission, answer, torch.from_numpy(label), WEIGHT_OF_ANSWER) / 2
             loss.backward()
             total += loss.item()
@@ -212,10 +207,8 @@ def main():
         for optimizer in optimizers:
             optimizer.step()
         step += 1
-        decay = min(AVERAGE, (1 + step) / (10 + step))
-        with torch.no_grad():
-            torch._foreach_lerp_(list(average.values()), list(dict(model.named_parameters()).values()), 1 - decay)
-        spent += min(time.time() - began, 5.0)
+        follow(average, dict(model.named_parameters()), AVERAGE, step)
+        spent += min(time.time() - began, LONGEST_STEP)
         running = total if running is None else 0.98 * running + 0.02 * total
         if spent - reported > args.report * 60 or spent >= args.minutes * 60:
             reported = spent

@@ -129,6 +129,18 @@ def leave_out(model, parts):
             torch.nn.init.zeros_(weights).requires_grad_(False)
 
 
+def of_peak(step, progress):
+    """Share of the peak learning rate: up over the first steps, then down as a cosine."""
+    return min(1, (step + 1) / WARM_UP) * max(0.02, 0.5 * (1 + np.cos(np.pi * progress)))
+
+
+@torch.no_grad()
+def follow(average, now, decay, step):
+    """Moves the averaged weights towards those of now, faster in the first steps."""
+    floats = [name for name in average if now[name].is_floating_point()]
+    torch._foreach_lerp_([average[name] for name in floats], [now[name] for name in floats], 1 - min(decay, (1 + step) / (10 + step)))
+
+
 def load_average(model, path):
     """The averaged weights of a checkpoint, or those of a folder that export.py wrote, without what comes after them."""
     if path.is_dir():
@@ -236,7 +248,7 @@ def main():
     while state["spent"] < args.minutes * 60:
         began = time.time()
         progress = state["spent"] / (args.minutes * 60)
-        schedule = min(1, (state["step"] + 1) / WARM_UP) * max(0.02, 0.5 * (1 + np.cos(np.pi * progress)))
+        schedule = of_peak(state["step"], progress)
         for group in (group for optimizer in optimizers for group in optimizer.param_groups):
             group["lr"] = group["base"] * schedule * min(1, progress / group["ramp"] if "ramp" in group else 1)
         model.zero_grad()
@@ -276,11 +288,7 @@ def main():
         for optimizer in optimizers:
             optimizer.step()
         state["step"] += 1
-        decay = min(args.average, (1 + state["step"]) / (10 + state["step"]))
-        with torch.no_grad():
-            now = model.state_dict()
-            floats = [n for n in average if now[n].is_floating_point()]
-            torch._foreach_lerp_([average[n] for n in floats], [now[n] for n in floats], 1 - decay)
+        follow(average, model.state_dict(), args.average, state["step"])
         state["spent"] += min(time.time() - began, LONGEST_STEP)
         running = total if running is None else 0.98 * running + 0.02 * total
         if state["spent"] - reported > args.report * 60 or state["spent"] >= args.minutes * 60:

@@ -58,6 +58,8 @@ pub struct Asked {
     pub wants_aside: bool,
     /// Whether it is no more than a name.
     pub is_name: bool,
+    /// How many different words it has.
+    pub words: usize,
     /// The sum of what its terms are worth.
     pub mass: f32,
     /// Terms of a file on average.
@@ -172,6 +174,8 @@ impl Asked {
         ];
         asked.wants_aside = first.split(|c: char| !c.is_alphanumeric()).any(|word| ASIDE.contains(&word.to_lowercase().as_str()));
         asked.is_name = words.len() == 1;
+        let all = question.as_str().split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).map(str::to_lowercase);
+        asked.words = all.collect::<HashSet<String>>().len();
         asked
     }
 

@@ -1,4 +1,4 @@
-//! Which of the units that a search found are shown: the best, as far as they are as likely as that, and as they fit.
+//! Which of the units that a search found are shown: the best, and as they fit those that are nearly as likely, most for their length first.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -19,6 +19,10 @@ const SHORT_ABOVE: usize = 8;
 /// Units whose score is further below that of the best are not shown; where the question names the best, they have to be nearer.
 const DROP: f32 = 4.0;
 const DROP_FROM_NAMED: f32 = 1.5;
+/// How much a unit counts less for its length: its score less so much of the logarithm of its characters, which are `FEW` at least. Chosen on questions
+/// to 87 repositories and packages (`training/LOG.md`): of one that is twice as long twice as much has to be expected, nearly.
+const LENGTH: f32 = 0.6;
+const FEW: usize = 200;
 /// Units that do not fit before no more are tried.
 const MISSES: usize = 20;
 /// Lines of all files among which views are completed, at most, each time that a unit is tried: beyond, units come without what is around them.
@@ -72,7 +76,8 @@ pub fn select(found: &Found, budget: usize, access: &Access<'_>) -> Vec<View> {
     let (mut spent, mut misses, mut work) = (0, 0, 0);
     let drop = if found.names_best { DROP_FROM_NAMED } else { DROP };
     let least = found.ranked.first().map_or(0.0, |best| best.score) - drop;
-    for ranked in found.ranked.iter().take(MOST).take_while(|ranked| ranked.score >= least) {
+    let likely = found.ranked.iter().take(MOST).take_while(|ranked| ranked.score >= least);
+    for ranked in most_for_their_length(likely, found, &lines) {
         if misses == MISSES || access.cancel().is_cancelled() {
             break;
         }
@@ -124,9 +129,24 @@ pub fn select(found: &Found, budget: usize, access: &Access<'_>) -> Vec<View> {
     }
     for view in &mut views {
         view.pointers = codes[view.source].contents(&view.kept, true);
+        view.units.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
     views.sort_by(|a, b| found.of_files[b.source].total_cmp(&found.of_files[a.source]).then(a.source.cmp(&b.source)));
     views
+}
+
+/// The best unit, and then those first that have most to expect for their length.
+fn most_for_their_length<'a>(ranked: impl Iterator<Item = &'a Ranked>, found: &Found, lines: &[Vec<&str>]) -> Vec<&'a Ranked> {
+    let worth = |ranked: &Ranked| {
+        let source = &found.sources[ranked.source];
+        let characters: usize = lines[ranked.source][lines_of(source, &source.units[ranked.unit])].iter().map(|line| line.len()).sum();
+        ranked.score - LENGTH * (characters.max(FEW) as f32).ln()
+    };
+    let mut order: Vec<(&Ranked, f32)> = ranked.map(|ranked| (ranked, worth(ranked))).collect();
+    if let Some((_, others)) = order.split_first_mut() {
+        others.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    }
+    order.into_iter().map(|(ranked, _)| ranked).collect()
 }
 
 /// What the view of a file costs, about, in tokens, where less of it cost so many.

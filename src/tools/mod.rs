@@ -3,6 +3,7 @@
 pub mod arguments;
 pub mod grep;
 pub mod head;
+mod nearest;
 pub mod passing;
 mod pattern;
 mod places;

@@ -199,6 +199,14 @@ fn likely(found: &Found, views: &[View]) -> Vec<Ranked> {
     others.copied().collect()
 }
 
+/// `src/a.py 12-40 Store.get`.
+pub(super) fn place(found: &Found, ranked: &Ranked) -> String {
+    let source = &found.sources[ranked.source];
+    let unit = &source.units[ranked.unit];
+    let name = if unit.name.is_empty() { String::new() } else { format!(" {}", unit.name) };
+    format!("{} {}{name}", source.shown, numbers(0, &definition(source, unit)))
+}
+
 /// What uses the best definitions that are shown, and what they call.
 fn relations(session: &Session, found: &Found, views: &[View], access: &Access<'_>, call: &Call<'_>) -> Result<Vec<(String, Related)>> {
     let mut best: Vec<Ranked> = views.iter().flat_map(|view| view.units.iter().copied()).collect();
@@ -236,19 +244,11 @@ fn relations(session: &Session, found: &Found, views: &[View], access: &Access<'
 }
 
 impl Answer {
-    /// `src/a.py 12-40 Store.get`.
-    fn place(&self, ranked: &Ranked) -> String {
-        let source = &self.found.sources[ranked.source];
-        let unit = &source.units[ranked.unit];
-        let name = if unit.name.is_empty() { String::new() } else { format!(" {}", unit.name) };
-        format!("{} {}{name}", source.shown, numbers(0, &definition(source, unit)))
-    }
-
     /// What is said after the lines.
     fn notes(&self) -> Vec<String> {
         let least = self.found.ranked.first().map_or(0.0, |best| best.score) - UNLIKELY;
         let likely = self.likely.iter().take_while(|ranked| ranked.score >= least).take(LIKELY);
-        let likely = likely.map(|ranked| format!("also likely: {}", self.place(ranked)));
+        let likely = likely.map(|ranked| format!("also likely: {}", place(&self.found, ranked)));
         let mut notes: Vec<String> = likely.collect();
         for (name, around) in &self.related {
             let more = around.more + around.used_by.len().saturating_sub(MENTIONED);
@@ -282,7 +282,7 @@ impl Answer {
 
     /// Says that nothing answers, and what comes nearest.
     fn nothing(&self) -> String {
-        let near: Vec<String> = self.likely.iter().take(LIKELY).map(|ranked| self.place(ranked)).collect();
+        let near: Vec<String> = self.likely.iter().take(LIKELY).map(|ranked| place(&self.found, ranked)).collect();
         let near = if near.is_empty() { String::new() } else { format!(" Nearest: {}.", near.join(", ")) };
         let said: String = self.passed_over().iter().map(|said| format!(" ({said}.)")).collect();
         format!("Nothing in {} seems to answer this.{near}{said}\n", counted(self.found.files.files.len(), "file"))

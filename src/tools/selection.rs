@@ -19,8 +19,8 @@ const SHORT_ABOVE: usize = 8;
 /// Units whose score is further below that of the best are not shown; where the question names the best, they have to be nearer.
 const DROP: f32 = 4.0;
 const DROP_FROM_NAMED: f32 = 1.5;
-/// How much a unit counts less for its length: its score less so much of the logarithm of its characters, which are `FEW` at least. Chosen on questions
-/// to 87 repositories and packages (`training/LOG.md`): of one that is twice as long twice as much has to be expected, nearly.
+/// How much a unit counts less for its length: its score less so much of the logarithm of its characters, which are `FEW` at least. So of one that is
+/// twice as long one and a half times as much has to be expected. Chosen in `training/LOG.md`.
 const LENGTH: f32 = 0.6;
 const FEW: usize = 200;
 /// Units that do not fit before no more are tried.

@@ -124,8 +124,9 @@ fn answer(question: &FocusQuestion, asking: &Asking<'_>, files: Files, stage: &(
     let (of_files, of_units) = ranking::scores(&sources);
     let ranked = rank(&of_units);
     let unit = |ranked: &Ranked| &sources[ranked.source].units[ranked.unit];
-    let verdict = ranking::verdict(ranked.iter().map(|ranked| &unit(ranked).evidence), asked.words);
     let names_best = asked.is_name && ranked.first().is_some_and(|best| unit(best).evidence.exactly > 0.0);
+    let verdict =
+        if names_best { Verdict::Answers } else { ranking::verdict(ranked.iter().map(|ranked| &unit(ranked).evidence), asked.words) };
     Ok(Found { ranked, sources, of_files, verdict, names_best, scores, remark, files })
 }
 

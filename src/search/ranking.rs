@@ -29,15 +29,16 @@ pub fn second(file: &OfFile, unit: &OfUnit) -> f32 {
     0.6 * of_words(file) + (unit.matches + 0.5 * unit.has + by_name) * (1.0 - 0.7 * unit.test)
 }
 
-/// Whether anything answers, by the best units: logistic regression on 595 questions and 150 that were asked of another repository. Of a long question even
-/// what answers has a smaller share. Of questions with an answer 1 to 2 % fall below `NOTHING`, and a tenth below `DOUBT`.
-const BIAS: f32 = -4.14;
-const HAS: f32 = 3.98;
-const ANSWERS: f32 = 0.315;
-const LONG: f32 = 0.32;
-const HAS_OF_LONG: f32 = 2.34;
-const NOTHING: f32 = -1.9;
-const DOUBT: f32 = -0.9;
+/// Whether anything answers, by the best units: logistic regression by `training/answered.py`, on questions and on the same asked of another repository. Of a
+/// long question even what answers has a smaller share. Of questions with an answer about 1 in 100 falls below `NOTHING`, and 8 below `DOUBT`.
+const BIAS: f32 = -8.03;
+const HAS: f32 = -3.85;
+const ANSWERS: f32 = 0.043;
+const LONG: f32 = -0.273;
+const HAS_OF_LONG: f32 = 6.09;
+const NEAR: f32 = 14.84;
+const NOTHING: f32 = -2.2;
+const DOUBT: f32 = -0.6;
 /// Words of a question: shorter ones count as this long.
 const FEWEST_WORDS: usize = 3;
 /// Units that are looked at for that.
@@ -59,7 +60,8 @@ pub fn verdict<'a>(best: impl Iterator<Item = &'a OfUnit>, words: usize) -> Verd
     let best: Vec<&OfUnit> = best.take(BEST).collect();
     let most = |of: fn(&OfUnit) -> f32| best.iter().map(|unit| of(unit)).fold(f32::NEG_INFINITY, f32::max);
     let (has, answers, long) = (most(|unit| unit.has), most(|unit| unit.answers), (words.max(FEWEST_WORDS) as f32).ln());
-    match BIAS + HAS * has + ANSWERS * answers + (LONG + HAS_OF_LONG * has) * long {
+    let near = best.iter().map(|unit| unit.near_all).sum::<f32>() / best.len().max(1) as f32;
+    match BIAS + HAS * has + ANSWERS * answers + (LONG + HAS_OF_LONG * has) * long + NEAR * near {
         enough if enough >= DOUBT => Verdict::Answers,
         some if some >= NOTHING => Verdict::Doubtful,
         _ => Verdict::Nothing,

@@ -53,5 +53,5 @@ for s in [None, *sorted(set(sets))]:
     own = (uses == "check") & ((sets == s) | (s is None)); yes, no = score[own & (y == 1)], score[own & (y == 0)]
     if not len(yes) or not len(no): continue
     auc = (yes[:, None] > no[None]).mean() + (yes[:, None] == no[None]).mean() / 2
-    below = "; ".join(f"{t}: {(yes < t).mean():.3f}, {(no < t).mean():.3f}" for t in (-2.6, -2.2, -1.8, -1.4, -1.0, -0.6, -0.2))
+    below = "; ".join(f"{t}: {(yes < t).mean():.3f}, {(no < t).mean():.3f}" for t in (-3.0, -2.6, -2.2, -1.8, -1.4, -1.0, -0.6))
     print(f"{s or 'all'} ({len(yes)}, {len(no)}): AUC {auc:.3f}; below {below}")

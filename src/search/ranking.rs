@@ -30,15 +30,15 @@ pub fn second(file: &OfFile, unit: &OfUnit) -> f32 {
 }
 
 /// Whether anything answers, by the best units: logistic regression by `training/answered.py`, on questions and on the same asked of another repository. Of a
-/// long question even what answers has a smaller share. Of questions with an answer about 1 in 100 falls below `NOTHING`, and 8 below `DOUBT`.
+/// long question even what answers has a smaller share. Of questions with an answer about 1 in 100 falls below `NOTHING`, and 5 below `DOUBT`.
 const BIAS: f32 = -8.03;
 const HAS: f32 = -3.85;
 const ANSWERS: f32 = 0.043;
 const LONG: f32 = -0.273;
 const HAS_OF_LONG: f32 = 6.09;
 const NEAR: f32 = 14.84;
-const NOTHING: f32 = -2.2;
-const DOUBT: f32 = -0.6;
+const NOTHING: f32 = -2.6;
+const DOUBT: f32 = -1.0;
 /// Words of a question: shorter ones count as this long.
 const FEWEST_WORDS: usize = 3;
 /// Units that are looked at for that.

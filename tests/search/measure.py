@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""measure.py PROGRAM ROWS.jsonl [--set NAME] [--use check] [--characters 6000] [--bm25]: how well `codeskim search` answers questions to whole repositories.
+"""measure.py PROGRAM ROWS.jsonl [--set NAME] [--use check] [--characters 6000 ...] [--bm25]: how well `codeskim search` answers questions to whole repositories.
 
 A row is {"set", "group", "category", "use", "root", "question"} with "files" (those that answer) or "gold" ({file: [lines that answer]}). Prints by set, group and
 category NDCG@10 by files, and of rows with lines the share of the gold lines that are shown in so many characters of source: what `--json` says is shown, best
 first, cut there. Warm times are those of the second of two calls to one server. --bm25 prints the same of BM25: over files by parts of identifiers and of
 paths, and over windows of 40 lines, the best that fit. Only Python's own library is needed."""
-import argparse, collections, json, math, os, re, statistics, subprocess, time
+import argparse, collections, functools, json, math, os, re, statistics, subprocess, time
 
-a = argparse.ArgumentParser(); a.add_argument("program"); a.add_argument("rows"); a.add_argument("--set"); a.add_argument("--use"); a.add_argument("--characters", type=int, default=6000); a.add_argument("--bm25", action="store_true"); a.add_argument("--json"); a = a.parse_args()
+a = argparse.ArgumentParser(); a.add_argument("program"); a.add_argument("rows"); a.add_argument("--set"); a.add_argument("--use"); a.add_argument("--characters", type=int, nargs="+", default=[6000]); a.add_argument("--bm25", action="store_true"); a = a.parse_args()
 PROGRAM, TOKEN = os.path.abspath(a.program), 3  # characters of source in a token of a result, headings and gaps included, about
 match = lambda f, t: f == t or f.endswith("/" + t) or t.endswith("/" + f)
 
@@ -26,9 +26,9 @@ class Server:
         return time.perf_counter() - began
 
 
-def codeskim(row):
+def codeskim(row, characters):
     began = time.perf_counter()
-    p = subprocess.run([PROGRAM, "--no-ledger", "--budget", str(int(a.characters / TOKEN)), "search", "--json", "--", row["question"]], cwd=row["root"], capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+    p = subprocess.run([PROGRAM, "--no-ledger", "--budget", str(characters // TOKEN), "search", "--json", "--", row["question"]], cwd=row["root"], capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
     cold = time.perf_counter() - began
     found = json.loads(p.stdout) if p.stdout.startswith("{") else {"results": []}
     return [(r["path"], r["lines"]) for r in found["results"] + found.get("nearest", [])], cold
@@ -36,7 +36,8 @@ def codeskim(row):
 
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 words = lambda text: [w.lower() for w in PARTS.findall(text) if len(w) > 1]
-known = {}
+known, found = {}, {}
+of_text = functools.lru_cache(20_000)(lambda text: collections.Counter(words(text)))  # most files are the same in the next commit
 
 
 def documents(root):
@@ -50,17 +51,24 @@ def documents(root):
                 if f.startswith(".") or os.path.islink(path) or os.path.getsize(path) > 1_000_000: continue
                 text = open(path, errors="replace").read()
                 if "\0" not in text[:1024]: files.append((os.path.relpath(path, root), text.split("\n")))
-        known[root] = [(p, lines, collections.Counter(words(p) + words("\n".join(lines)))) for p, lines in files]
+        known[root] = [(p, lines, collections.Counter(words(p)) + of_text("\n".join(lines))) for p, lines in files]
     return known[root]
 
 
 def bm25(question, counts):
-    wanted, n = set(words(question)), len(counts); average = sum(sum(c.values()) for c in counts) / max(1, n)
+    wanted, n = set(words(question)), len(counts); lengths = [sum(c.values()) for c in counts]; average = sum(lengths) / max(1, n)
     idf = {w: math.log(1 + (n - k + 0.5) / (k + 0.5)) for w in wanted for k in [sum(w in c for c in counts)]}
-    return [sum(idf[w] * c[w] * 2.2 / (c[w] + 1.2 * (0.25 + 0.75 * sum(c.values()) / average)) for w in wanted if w in c) for c in counts]
+    return [sum(idf[w] * c[w] * 2.2 / (c[w] + 1.2 * (0.25 + 0.75 * length / average)) for w in wanted if w in c) for c, length in zip(counts, lengths)]
 
 
-def baseline(row):
+def baseline(row, characters):
+    """BM25 at any length: what it finds is cut by judge."""
+    if found.get("row") == id(row): return found["answer"]
+    found.update(row=id(row), answer=bm25_of(row))
+    return found["answer"]
+
+
+def bm25_of(row):
     began = time.perf_counter(); docs = documents(row["root"]); scores = bm25(row["question"], [c for *_, c in docs])
     order = sorted(range(len(docs)), key=lambda i: -scores[i])
     if "files" in row: return [(docs[i][0], []) for i in order[:20]], time.perf_counter() - began
@@ -70,12 +78,12 @@ def baseline(row):
     return [(windows[i][0], [[windows[i][1] + 1, windows[i][1] + len(windows[i][2])]]) for i in best] + [(docs[i][0], []) for i in order[:20]], time.perf_counter() - began
 
 
-def judge(row, results):
+def judge(row, results, characters):
     paths = list(dict.fromkeys(p for p, _ in results))[:10]; targets = row.get("files") or list(row["gold"])
     ranks = {next((i for i, p in enumerate(paths) if match(p, t)), None) for t in targets} - {None}
     figures = {"NDCG@10": sum(1 / math.log2(r + 2) for r in ranks) / sum(1 / math.log2(i + 2) for i in range(min(10, len(targets))))}
     if "gold" in row:
-        shown, left = collections.defaultdict(set), a.characters
+        shown, left = collections.defaultdict(set), characters
         for path, runs in results:
             try: lines = open(os.path.join(row["root"], path), errors="replace").read().split("\n")
             except OSError: continue
@@ -85,8 +93,8 @@ def judge(row, results):
                     left -= len(lines[n - 1]) + 1
                     if left < 0: break
                     shown[path].add(n)
-        figures["gold lines"] = sum(len(set(g) & shown[p]) for p, g in row["gold"].items()) / sum(map(len, row["gold"].values()))
-        figures["characters"] = a.characters - max(left, 0)
+        figures[f"gold lines in {characters}"] = sum(len(set(g) & shown[p]) for p, g in row["gold"].items()) / sum(map(len, row["gold"].values()))
+        figures[f"of {characters} characters"] = characters - max(left, 0)
     return figures
 
 
@@ -95,8 +103,11 @@ systems = {"codeskim": codeskim, **({"BM25": baseline} if a.bm25 else {})}
 for name, ask in systems.items():
     groups, cold = collections.defaultdict(lambda: collections.defaultdict(list)), []
     for row in rows:
-        results, seconds = ask(row); cold.append(seconds)
-        for k, x in judge(row, results).items():
+        figures = {}
+        for characters in a.characters if "gold" in row else a.characters[:1]:
+            results, seconds = ask(row, characters); cold.append(seconds)
+            figures = judge(row, results, characters) | figures  # NDCG@10 is that of the first
+        for k, x in figures.items():
             for group in (row["set"], f"{row['set']}: {row['group']}", f"{row['set']}: {row.get('category', '')}"): groups[group][k].append(x)
     print(f"{name}: {len(rows)} questions, cold {1000 * statistics.median(cold):.0f} ms in the median, {1000 * max(cold):.0f} at most")
     for group, figures in sorted(groups.items()): print(f"  {group} ({len(figures['NDCG@10'])}): " + ", ".join(f"{k} {statistics.mean(x):.3f}" for k, x in figures.items()))

@@ -93,6 +93,12 @@ impl<'a> Repository<'a> {
         }
     }
 
+    /// The same, where all of its files in known languages are known, in order of path.
+    #[must_use]
+    pub fn knowing(self, all: Vec<String>) -> Self {
+        Self { all: all.into(), ..self }
+    }
+
     /// Whether there is a file of this path.
     pub fn is_file(&self, path: &str) -> bool {
         self.once(path.to_owned(), || !path.is_empty() && self.workspace.is_file(&self.base.beside(path)))

@@ -66,6 +66,12 @@ impl Files {
         self.files.par_iter().map(defines).sum()
     }
 
+    /// The paths of the files beneath a root that are in known languages, in order.
+    pub fn in_known_languages(&self, root: &Location) -> Vec<String> {
+        let own = self.files.iter().filter(|indexed| indexed.file.same_root(root) && Language::of(&indexed.path).is_some());
+        own.map(|indexed| indexed.path.clone()).collect()
+    }
+
     /// The files that have a name, as far as words tell.
     pub fn with_name(&self, name: &str) -> Vec<Location> {
         let all = Terms::default().of_name(name);

@@ -13,9 +13,11 @@ use super::children::{Children, Unread};
 use super::message::{Answer, Request, Walls};
 use super::{Language, Syntax, grammar};
 
-/// Texts whose syntax is remembered, at most.
-const REMEMBERED: NonZero<usize> = NonZero::new(64).expect("more than none");
-/// Larger syntax is not, in bytes.
+/// Texts whose syntax is remembered, at most: those of some searches, each of which reads forty.
+const REMEMBERED: NonZero<usize> = NonZero::new(1000).expect("more than none");
+/// What all of it takes, at most, in bytes.
+const MOST_REMEMBERED: usize = 1 << 25;
+/// Larger syntax of one text is not remembered, in bytes.
 const LARGEST_REMEMBERED: usize = 1 << 19;
 /// Texts that cannot be read are remembered, at most so many, and not tried again.
 const FAILED: NonZero<usize> = NonZero::new(4096).expect("more than none");
@@ -29,8 +31,28 @@ type Key = [u8; 32];
 pub struct Reader {
     /// Those who read; none where this process does it itself.
     children: Option<Children>,
-    known: Mutex<LruCache<Key, Arc<Syntax>>>,
+    known: Mutex<Known>,
     failed: Mutex<LruCache<Key, Unread>>,
+}
+
+/// Syntax of the texts that were read last.
+struct Known {
+    of: LruCache<Key, Arc<Syntax>>,
+    bytes: usize,
+}
+
+impl Known {
+    /// Remembers one more, and forgets those that were not asked for the longest.
+    fn keep(&mut self, key: Key, syntax: Arc<Syntax>, most: usize) {
+        self.bytes += syntax.size();
+        if let Some((_, old)) = self.of.push(key, syntax) {
+            self.bytes -= old.size();
+        }
+        while self.bytes > most {
+            let Some((_, old)) = self.of.pop_lru() else { break };
+            self.bytes -= old.size();
+        }
+    }
 }
 
 impl Reader {
@@ -45,7 +67,7 @@ impl Reader {
     }
 
     fn with(children: Option<Children>) -> Self {
-        Self { children, known: Mutex::new(LruCache::new(REMEMBERED)), failed: Mutex::new(LruCache::new(FAILED)) }
+        Self { children, known: Mutex::new(Known { of: LruCache::new(REMEMBERED), bytes: 0 }), failed: Mutex::new(LruCache::new(FAILED)) }
     }
 
     /// Starts what the first text would otherwise wait for; to be called where nobody waits.
@@ -111,13 +133,13 @@ impl Access<'_> {
     pub fn read(&self, language: Language, text: &str) -> Result<Arc<Syntax>, Unread> {
         let request = Request::Read(language, text);
         let key = key(&request);
-        if let Some(known) = lock(&self.reader.known).get(&key) {
+        if let Some(known) = lock(&self.reader.known).of.get(&key) {
             return Ok(Arc::clone(known));
         }
         let (Answer::Syntax(syntax), _) = self.reader.ask(&request, self.cancel)? else { return Err(Unread::Crashed) };
         let syntax: Arc<Syntax> = Arc::from(syntax);
         if syntax.size() <= LARGEST_REMEMBERED {
-            lock(&self.reader.known).put(key, Arc::clone(&syntax));
+            lock(&self.reader.known).keep(key, Arc::clone(&syntax), MOST_REMEMBERED);
         }
         Ok(syntax)
     }
@@ -159,4 +181,25 @@ fn key(request: &Request<'_>) -> Key {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_has_a_bound() {
+        let mut known = Known { of: LruCache::new(NonZero::new(5).expect("more than none")), bytes: 0 };
+        let syntax: Vec<Arc<Syntax>> =
+            (1..9).map(|count| Arc::new(grammar::read(Language::Python, &"def f():\n    pass\n".repeat(count)))).collect();
+        let most = 3 * syntax[7].size();
+        for (at, one) in syntax.iter().chain(&syntax).enumerate() {
+            known.keep([(at % 8) as u8; 32], Arc::clone(one), most);
+            assert_eq!(known.bytes, known.of.iter().map(|(_, one)| one.size()).sum::<usize>());
+            assert!(known.bytes <= most && known.of.len() <= 5 && known.of.contains(&[(at % 8) as u8; 32]), "after {at}");
+        }
+        assert_eq!(known.of.len(), 3);
+        known.keep([7; 32], Arc::clone(&syntax[7]), most);
+        assert_eq!(known.of.len(), 3); // the same again
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +14,7 @@ use super::sections::{Section, Style, render};
 use super::selection::{View, definition, select};
 use super::{Account, Call, Output, Session};
 use crate::error::{Error, Result, counted};
-use crate::lookup::words::search as search_words;
+use crate::lookup::words::{Everywhere, search as search_words};
 use crate::lookup::{Hit, Related, Source as Definitions, related};
 use crate::prune::FocusQuestion;
 use crate::prune::render::numbers;
@@ -146,13 +147,15 @@ fn ask(session: &Session, request: &Request, call: &Call<'_>) -> Result<Answer> 
     let access = session.syntax.access(&call.cancel);
     let asking = session.asking(&starts, &access, call.progress);
     let found = search(&question, &asking)?;
-    let beside = (budget / BESIDE.0).min(BESIDE.1);
+    let (beside, began) = ((budget / BESIDE.0).min(BESIDE.1), Instant::now());
     let views = match found.verdict {
         Verdict::Nothing => Vec::new(),
         Verdict::Answers | Verdict::Doubtful => fitting(session, &found, budget - beside, &access),
     };
+    tracing::debug!(milliseconds = began.elapsed().as_millis(), "lines are chosen");
     let likely = likely(&found, &views);
-    let related = relations(session, &found, &views, &access, call)?;
+    let related = relations(session, &found, &views, &starts, &access, call)?;
+    tracing::debug!(milliseconds = began.elapsed().as_millis(), "what is related is known");
     if call.cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
@@ -208,7 +211,15 @@ pub(super) fn place(found: &Found, ranked: &Ranked) -> String {
 }
 
 /// What uses the best definitions that are shown, and what they call.
-fn relations(session: &Session, found: &Found, views: &[View], access: &Access<'_>, call: &Call<'_>) -> Result<Vec<(String, Related)>> {
+fn relations(
+    session: &Session,
+    found: &Found,
+    views: &[View],
+    starts: &[Location],
+    access: &Access<'_>,
+    call: &Call<'_>,
+) -> Result<Vec<(String, Related)>> {
+    let mut repositories: Vec<(Location, Repository<'_>)> = Vec::new();
     let mut best: Vec<Ranked> = views.iter().flat_map(|view| view.units.iter().copied()).collect();
     best.sort_by(|a, b| b.score.total_cmp(&a.score));
     let (mut seen, mut all) = (HashSet::new(), Vec::new());
@@ -222,17 +233,28 @@ fn relations(session: &Session, found: &Found, views: &[View], access: &Access<'
         }
         let owner = unit.name.rsplit_once('.').map(|(owner, _)| owner);
         let words: Vec<&str> = std::iter::once(unit.own_name()).chain(owner).collect();
-        let everywhere = search_words(&session.workspace, &files, &words, false, &call.cancel, None)?;
+        // Of a name that several definitions have, it cannot be told which of them is used.
+        let everywhere = match found.files.defining(unit.own_name()) {
+            0 | 1 => search_words(&session.workspace, &files, &words, false, &call.cancel, None)?,
+            _ => Everywhere::default(),
+        };
         let file = source.indexed.file.clone();
         let definitions =
             Definitions { file: file.clone(), shown: source.shown.clone(), text: source.text.clone(), syntax: Arc::clone(syntax) };
         let hit = Hit { source: Arc::new(definitions), at, name: unit.name.clone(), is_member: owner.is_some() };
-        let repository = Repository::new(&session.workspace, &file, &session.parsed, access, &call.cancel);
-        let mut around = related(&[hit], (0, owner.map(|_| 1)), &everywhere, &session.workspace, &repository, access);
-        // Of a name that several definitions have, it cannot be told which of them is used.
-        if found.files.defining(unit.own_name()) > 1 {
-            (around.used_by, around.more) = (Vec::new(), 0);
-        }
+        let known = repositories.iter().position(|(place, _)| place.same_root(&file)).unwrap_or_else(|| {
+            let repository = Repository::new(&session.workspace, &file, &session.parsed, access, &call.cancel);
+            let root = file.beside("");
+            // Where all of the root was searched it is not walked again.
+            let all = starts.contains(&root).then(|| found.files.in_known_languages(&root));
+            let repository = match all {
+                Some(all) => repository.knowing(all),
+                None => repository,
+            };
+            repositories.push((root, repository));
+            repositories.len() - 1
+        });
+        let around = related(&[hit], (0, owner.map(|_| 1)), &everywhere, &session.workspace, &repositories[known].1, access);
         if !around.used_by.is_empty() || !around.calls.is_empty() {
             all.push((unit.name.clone(), around));
         }

@@ -2,9 +2,9 @@
 """answered.py PROGRAM ROWS.jsonl [--seed N]: fits by what `codeskim search` tells whether anything answers a question.
 
 Rows are those of ranking.py. PROGRAM is asked each question (`search --explain`) in its root, and in a root of another group, where nothing answers it. Logistic
-regression over what the best five units say, with a small L2, on the groups of "fit" rows; both the set of a question and whether it has an answer weigh the
-same. Prints the weights of src/search/ranking.rs; and of "check" groups the AUC, and the shares below thresholds: of questions with an answer, and of those
-without. Needs numpy."""
+regression over what the best five units say, with a small L2, on "fit" rows and groups; sets of questions, with and without an answer, weigh the same, if of
+20 rows or more. Prints the weights of src/search/ranking.rs; on "check" rows and groups the AUC, and the shares below thresholds; and what PROGRAM itself said, of
+all: shares of questions with an answer, and of those without. Needs numpy."""
 import argparse, json, os, random, re, subprocess
 import numpy as np
 
@@ -14,14 +14,14 @@ NAMES = ["BIAS", "HAS", "ANSWERS", "LONG", "HAS_OF_LONG", "NEAR"]
 
 
 def said(question, root):
-    """What the verdict is made of."""
+    """What the verdict is made of, and the program's own."""
     p = subprocess.run([os.path.abspath(a.program), "--no-ledger", "search", "--explain", "--", question], cwd=root, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
-    try: best = [u["unit"] for u in json.loads(p.stdout)["units"][:BEST]]
-    except (ValueError, KeyError): return None
-    if not best: return None
+    try: found = json.loads(p.stdout); best = [u["unit"] for u in found["units"][:BEST]]
+    except (ValueError, KeyError): return None, None
+    if not best: return None, found["verdict"]
     has, answers, near = max(u["has"] for u in best), max(u["answers"] for u in best), np.mean([u["near_all"] for u in best])
     long = np.log(max(FEWEST_WORDS, len({w.lower() for w in re.findall(r"[^\W_]+", question) if len(w) > 1})))
-    return [1, has, answers, long, has * long, near]
+    return [1, has, answers, long, has * long, near], found["verdict"]
 
 
 def fit(X, y, sets):
@@ -36,15 +36,15 @@ def fit(X, y, sets):
     return np.r_[w[0] - (w[1:] * mean / sd).sum(), w[1:] / sd]
 
 
-rows, rng, asked = [json.loads(line) for line in open(a.rows)], random.Random(a.seed), []
+rows, rng, asked, verdicts = [json.loads(line) for line in open(a.rows)], random.Random(a.seed), [], {1: [], 0: []}
 short = lambda group: group.split("/")[-1]
-use = {row["group"]: row["use"] for row in rows}
 for row in rows:
-    others = [r for r in rows if short(r["group"]) not in short(row["group"]) and short(row["group"]) not in short(r["group"])]
+    others = [r for r in rows if r["use"] == row["use"] and short(r["group"]) not in short(row["group"]) and short(row["group"]) not in short(r["group"])]
     group = rng.choice(sorted({r["group"] for r in others}))
-    for has_answer, where, root in ((1, row["group"], row["root"]), (0, group, rng.choice([r["root"] for r in others if r["group"] == group]))):
-        values = said(row["question"], root)
-        if values: asked.append((values, has_answer, row["set"], use[where]))
+    for has_answer, root in ((1, row["root"]), (0, rng.choice([r["root"] for r in others if r["group"] == group]))):
+        values, verdict = said(row["question"], root)
+        if verdict: verdicts[has_answer].append(verdict)
+        if values: asked.append((values, has_answer, row["set"], row["use"]))
 X, y, sets, uses = (np.array([x[i] for x in asked]) for i in range(4))
 w = fit(X[uses == "fit"], y[uses == "fit"], sets[uses == "fit"])
 print(", ".join(f"{n} {x:.3f}" for n, x in zip(NAMES, w)))
@@ -55,3 +55,6 @@ for s in [None, *sorted(set(sets))]:
     auc = (yes[:, None] > no[None]).mean() + (yes[:, None] == no[None]).mean() / 2
     below = "; ".join(f"{t}: {(yes < t).mean():.3f}, {(no < t).mean():.3f}" for t in (-3.0, -2.6, -2.2, -1.8, -1.4, -1.0, -0.6))
     print(f"{s or 'all'} ({len(yes)}, {len(no)}): AUC {auc:.3f}; below {below}")
+for has_answer, said_of in verdicts.items():
+    shares = ", ".join(f"{v} {said_of.count(v) / len(said_of):.3f}" for v in ("answers", "doubtful", "nothing"))
+    print(f"{'with' if has_answer else 'without'} an answer ({len(said_of)}), the program says: {shares}")

@@ -93,7 +93,7 @@ impl<'a> Repository<'a> {
         }
     }
 
-    /// The same, where all of its files in known languages are known, in order of path.
+    /// The same, where its files in known languages are known, in order of path; those that are too large for the map may be missing.
     #[must_use]
     pub fn knowing(self, all: Vec<String>) -> Self {
         Self { all: all.into(), ..self }

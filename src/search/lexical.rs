@@ -173,7 +173,7 @@ impl Asked {
             "changelog",
         ];
         asked.wants_aside = first.split(|c: char| !c.is_alphanumeric()).any(|word| ASIDE.contains(&word.to_lowercase().as_str()));
-        asked.is_name = words.len() == 1;
+        asked.is_name = words.len() == 1 && below.trim().is_empty();
         let all = question.as_str().split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).map(str::to_lowercase);
         asked.words = all.collect::<HashSet<String>>().len();
         asked

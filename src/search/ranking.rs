@@ -39,13 +39,19 @@ const HAS_OF_LONG: f32 = 6.09;
 const NEAR: f32 = 14.84;
 const NOTHING: f32 = -2.6;
 const DOUBT: f32 = -1.0;
+/// How near the best are to a question of which no word has a vector: as those of all questions are in the mean.
+const UNKNOWN: f32 = 0.38;
+/// Where one of the best has so much of the question, it answers; where its name is so much of it, it may answer.
+const ALL: f32 = 0.99;
+const NAMED: f32 = 0.3;
 /// Words of a question: shorter ones count as this long.
 const FEWEST_WORDS: usize = 3;
 /// Units that are looked at for that.
 const BEST: usize = 5;
 
 /// What is thought of an answer as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// It answers.
     Answers,
@@ -60,10 +66,17 @@ pub fn verdict<'a>(best: impl Iterator<Item = &'a OfUnit>, words: usize) -> Verd
     let best: Vec<&OfUnit> = best.take(BEST).collect();
     let most = |of: fn(&OfUnit) -> f32| best.iter().map(|unit| of(unit)).fold(f32::NEG_INFINITY, f32::max);
     let (has, answers, long) = (most(|unit| unit.has), most(|unit| unit.answers), (words.max(FEWEST_WORDS) as f32).ln());
-    let near = best.iter().map(|unit| unit.near_all).sum::<f32>() / best.len().max(1) as f32;
+    if best.is_empty() {
+        return Verdict::Nothing;
+    }
+    if has >= ALL {
+        return Verdict::Answers;
+    }
+    let near = best.iter().map(|unit| unit.near_all).sum::<f32>() / best.len() as f32;
+    let near = if best.iter().all(|unit| unit.near_all == 0.0) { UNKNOWN } else { near };
     match BIAS + HAS * has + ANSWERS * answers + (LONG + HAS_OF_LONG * has) * long + NEAR * near {
         enough if enough >= DOUBT => Verdict::Answers,
-        some if some >= NOTHING => Verdict::Doubtful,
+        some if some >= NOTHING || most(|unit| unit.exactly) >= NAMED => Verdict::Doubtful,
         _ => Verdict::Nothing,
     }
 }
@@ -204,6 +217,18 @@ fn put_behind<'a>(scores: impl Iterator<Item = (bool, &'a mut f32)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_invented_name_that_is_found_is_no_doubt() {
+        let found = OfUnit { has: 1.0, exactly: 0.5, ..OfUnit::default() };
+        assert_eq!(verdict([found, OfUnit::default()].iter(), 3), Verdict::Answers);
+        let named = OfUnit { has: 0.5, exactly: 0.4, near_all: 0.1, ..OfUnit::default() };
+        assert_eq!(verdict([named].iter(), 3), Verdict::Doubtful);
+        let half = OfUnit { has: 0.5, near_all: 0.1, ..OfUnit::default() };
+        assert_eq!(verdict([half].iter(), 3), Verdict::Nothing);
+        assert_eq!(verdict([OfUnit { near_all: 0.0, ..half }].iter(), 12), Verdict::Answers); // nothing is known of what it means
+        assert_eq!(verdict([].iter(), 3), Verdict::Nothing);
+    }
 
     #[test]
     fn all_weights_are_of_something() {

@@ -206,9 +206,12 @@ impl Syntax {
         };
         let of_definition = |it: &Definition| {
             let calls: usize = it.calls.iter().map(|name| name.len() + size_of::<String>()).sum();
-            size_of::<Definition>() + calls + it.offer.as_ref().map_or(0, |offer| offer.signature.len())
+            size_of::<Definition>()
+                + calls
+                + it.offer.as_ref().map_or(0, |offer| offer.signature.len() + offer.doc.as_ref().map_or(0, String::len))
         };
         self.parts.len() * size_of::<Part>()
+            + self.unread.len() * size_of::<Range<usize>>()
             + self.partly.len() * size_of::<Place>()
             + self.begins.len() * size_of::<usize>()
             + self.definitions.iter().map(of_definition).sum::<usize>()

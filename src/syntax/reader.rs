@@ -200,6 +200,6 @@ mod tests {
         }
         assert_eq!(known.of.len(), 3);
         known.keep([7; 32], Arc::clone(&syntax[7]), most);
-        assert_eq!(known.of.len(), 3); // the same again
+        assert_eq!((known.of.len(), known.bytes), (3, known.of.iter().map(|(_, one)| one.size()).sum())); // the same again
     }
 }

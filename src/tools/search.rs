@@ -104,7 +104,7 @@ pub fn run_json(session: &Session, request: &Request, call: &Call<'_>) -> Result
     Ok(Output { found: !answer.views.is_empty(), ..Output::extra(all.to_string() + "\n") })
 }
 
-/// What speaks for each of the units that were ranked, as JSON: what `training/ranking.py` learns from.
+/// What speaks for each of the units that were ranked, as JSON: what `training/ranking.py` and `answered.py` learn from.
 ///
 /// # Errors
 /// As those of [`run`].
@@ -120,7 +120,8 @@ pub fn explain(session: &Session, request: &Request, call: &Call<'_>) -> Result<
         })
     };
     let units: Vec<Value> = answer.found.ranked.iter().map(one).collect();
-    Ok(Output::new(json!({ "units": units, "files": answer.found.files.files.len(), "bytes": session.index.size() }).to_string() + "\n"))
+    let (verdict, files) = (answer.found.verdict, answer.found.files.files.len());
+    Ok(Output::new(json!({ "units": units, "verdict": verdict, "files": files, "bytes": session.index.size() }).to_string() + "\n"))
 }
 
 fn ask(session: &Session, request: &Request, call: &Call<'_>) -> Result<Answer> {
@@ -224,6 +225,9 @@ fn relations(
     best.sort_by(|a, b| b.score.total_cmp(&a.score));
     let (mut seen, mut all) = (HashSet::new(), Vec::new());
     for ranked in best.iter().filter(|ranked| seen.insert(whose(found, ranked))) {
+        if call.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
         let source = &found.sources[ranked.source];
         let unit = &source.units[ranked.unit];
         let (Some(at), Some(syntax)) = (unit.at, &source.syntax) else { continue };
@@ -245,8 +249,8 @@ fn relations(
         let known = repositories.iter().position(|(place, _)| place.same_root(&file)).unwrap_or_else(|| {
             let repository = Repository::new(&session.workspace, &file, &session.parsed, access, &call.cancel);
             let root = file.beside("");
-            // Where all of the root was searched it is not walked again.
-            let all = starts.contains(&root).then(|| found.files.in_known_languages(&root));
+            // Where all of the root is in the index it is not walked again.
+            let all = (starts.contains(&root) && found.files.beyond == 0).then(|| found.files.in_known_languages(&root));
             let repository = match all {
                 Some(all) => repository.knowing(all),
                 None => repository,

@@ -148,6 +148,8 @@ async fn a_question_is_answered_from_all_files() {
         json!({ "question": "Which test checks that the delay is capped?" }),
         json!({ "question": "Where is glyph defined?" }),
         json!({ "question": "Where are quaternions multiplied?" }),
+        json!({ "question": "Which step of the machine writes to the log?", "max_tokens": 200 }),
+        json!({ "question": "Where are attempts to connect to the database counted?" }),
     ];
     let mut shown = String::new();
     for arguments in calls {
@@ -189,6 +191,41 @@ fn json_names_the_lines_that_are_shown() {
     let nothing = codeskim(directory.path(), &["search", "Where are quaternions multiplied?", "--json"]);
     let nothing: Value = serde_json::from_str(&nothing.stdout).expect("JSON");
     assert_eq!(nothing["results"], json!([]));
+    let nearest = codeskim(directory.path(), &["search", "Where are attempts to connect to the database counted?", "--json"]);
+    let nearest: Value = serde_json::from_str(&nearest.stdout).expect("JSON");
+    assert_eq!((&nearest["results"], nearest["nearest"][0]["path"].as_str()), (&json!([]), Some("net/retry.py")), "{nearest}");
+}
+
+#[test]
+fn what_is_called_in_another_file_is_told() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let files = [
+        (
+            "src/pool/Limit.java",
+            "package pool;\n\npublic class Limit {\n    static int cap(int seconds) {\n        return Math.min(seconds, 30);\n    }\n}\n",
+        ),
+        (
+            "src/app/Backoff.java",
+            "package app;\n\nimport pool.Limit;\n\npublic class Backoff {\n    /** Doubles the delay with each attempt. */\n    int next(int attempt) {\n        return Limit.cap(1 << attempt);\n    }\n}\n",
+        ),
+    ];
+    for (path, text) in files {
+        let path = directory.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        std::fs::write(path, text).expect("a file");
+    }
+    let session = session(directory.path());
+    let said = "Backoff.next: calls Limit.cap src/pool/Limit.java:4-6";
+    let all = ask(&session, "How is the delay doubled with each attempt?");
+    assert!(all.contains(said), "{all}");
+    // The file that is called is beside what was searched.
+    let request = Request {
+        question: "How is the delay doubled with each attempt?".to_owned(),
+        path: Some("src/app".to_owned()),
+        ..Request::default()
+    };
+    let narrow = run(&session, &request, &Call::default()).expect("an answer").text;
+    assert!(narrow.contains(said) && !narrow.contains("also likely"), "{narrow}");
 }
 
 #[tokio::test]

@@ -32,6 +32,17 @@ pub fn settled(said: &str, root: &Path) -> String {
 /// What Unix says of a file that is not there.
 const NOT_THERE: &str = "No such file or directory (os error 2)";
 
+/// A directory with these files.
+pub fn directory_of<P: AsRef<Path>, T: AsRef<[u8]>>(files: impl IntoIterator<Item = (P, T)>) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (path, text) in files {
+        let path = directory.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("created");
+        std::fs::write(path, text).expect("written");
+    }
+    directory
+}
+
 /// Both ways in which clients begin.
 pub fn eras() -> [ClientLifecycleMode; 2] {
     [ClientLifecycleMode::Initialize, ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }]

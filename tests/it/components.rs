@@ -7,7 +7,7 @@ use codeskim::prune::{Material, Piece, pieces};
 use codeskim::syntax::Reader;
 use tokio_util::sync::CancellationToken;
 
-use crate::common::{REPOSITORY, codeskim};
+use crate::common::{REPOSITORY, codeskim, directory_of};
 
 fn fixtures() -> PathBuf {
     Path::new(REPOSITORY).join("tests/fixtures/components")
@@ -84,8 +84,7 @@ fn definitions_in_scripts_are_found_by_name() {
 
 #[test]
 fn maps_follow_imports_between_components() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let files = [
+    let directory = directory_of([
         (
             "src/App.vue",
             "<script src=\"./logic.ts\"></script>\n<script setup>\nimport Card from '@/ui/Card'\nfunction go() {}\n</script>\n",
@@ -94,12 +93,7 @@ fn maps_follow_imports_between_components() {
         ("src/ui/Card.svelte", "<script>\r\n  import Page from '../Page.astro';\r\n  export function open(n) {\r\n  }\r\n</script>\r\n"),
         ("src/Page.astro", "---\nimport { think } from './logic.js';\nconst f = () => {\n};\n---\n<p/>\n"),
         ("tsconfig.json", r#"{"compilerOptions": {"paths": {"@/*": ["./src/*"]}}}"#),
-    ];
-    for (path, text) in files {
-        let path = directory.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
-        std::fs::write(path, text).expect("a file");
-    }
+    ]);
     insta::assert_snapshot!(codeskim(directory.path(), &["map", "src/App.vue"]).stdout, @r#"
     [IR-RepoMap | auto-generated]
     Interface roots:

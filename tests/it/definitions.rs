@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{Client, REPOSITORY, codeskim, eras, settled};
+use crate::common::{Client, REPOSITORY, codeskim, directory_of, eras, settled};
 
 const STORE: &str = "import json\nfrom app.cache import lookup\n\nMAX_SIZE = 3\n\n\nclass Store:\n    @property\n    def size(self):\n        return \
                      MAX_SIZE\n\n    def get(self, key):\n        found = lookup(key)\n        return found\n\n";
@@ -16,23 +16,16 @@ const MARKED: &str = "def marked():\n    return \"\"\"\n⋮ 2-9\n\"\"\"\n";
 
 /// A small repository.
 fn repository() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().expect("a directory");
     let methods: String = (0..30).map(|i| format!("    def method_{i}(self):\n        return {i}\n\n")).collect();
     let store = format!("{STORE}{methods}");
-    let files = [
+    directory_of([
         ("app/store.py", store.as_str()),
         ("app/cache.py", CACHE),
         ("app/main.py", MAIN),
         ("tests/test_store.py", TESTS),
         ("lib/queue.rs", QUEUE),
         ("marked.py", MARKED),
-    ];
-    for (path, text) in files {
-        let path = directory.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
-        std::fs::write(path, text).expect("a file");
-    }
-    directory
+    ])
 }
 
 /// The answers to some calls, one below the other.

@@ -6,7 +6,7 @@ use std::path::Path;
 use rmcp::model::GetPromptRequestParams;
 use serde_json::{Value, json};
 
-use crate::common::{Client, Printed, REPOSITORY, codeskim, eras, settled};
+use crate::common::{Client, Printed, REPOSITORY, codeskim, directory_of, eras, settled};
 
 /// Paths and texts.
 type Files = &'static [(&'static str, &'static str)];
@@ -32,13 +32,7 @@ const PYTHON: Files = &[
 ];
 
 fn repository(files: Files) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().expect("a directory");
-    for (path, text) in files {
-        let path = directory.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("a directory")).expect("created");
-        std::fs::write(path, text).expect("written");
-    }
-    directory
+    directory_of(files.iter().copied())
 }
 
 fn python() -> tempfile::TempDir {

@@ -8,7 +8,7 @@ use super::{Hit, Source, around, is_aside, with_word};
 use crate::repomap::repository::Repository;
 use crate::repomap::resolve;
 use crate::syntax::{Access, Kind, Names};
-use crate::workspace::Workspace;
+use crate::workspace::{Location, Workspace};
 
 /// Places told, at most.
 const MOST: usize = 8;
@@ -69,30 +69,30 @@ fn used_by(
     workspace: &Workspace,
     access: &Access<'_>,
 ) -> (Vec<Mention>, usize) {
-    let is_defined_at = |path: &str, line: usize| {
-        let in_file = hits.iter().filter(|hit| hit.source.file.path() == path);
+    let is_defined_at = |file: &Location, line: usize| {
+        let in_file = hits.iter().filter(|hit| hit.source.file == *file);
         in_file.into_iter().any(|hit| {
             let it = &hit.source.syntax.definitions[hit.at];
             (it.from..it.header.end).contains(&line) || std::ptr::eq(hit, best) && it.lines.contains(&line)
         })
     };
-    let (own, name) = (best.source.file.path(), best.name.rsplit('.').next().unwrap_or_default().to_owned());
+    let (own, name) = (&best.source.file, best.name.rsplit('.').next().unwrap_or_default().to_owned());
     // Of a member, those come first that stand in files with its owner's name; where there are many others, these are of something else.
     let has_owner = |found: &Found| owner.is_none_or(|owner| found.places.iter().any(|place| place.word == owner));
     let mut places = Vec::new();
     for found in with_word(everywhere, word) {
-        for place in found.places.iter().filter(|place| place.word == word && !is_defined_at(&found.path, place.line)) {
+        for place in found.places.iter().filter(|place| place.word == word && !is_defined_at(&found.file, place.line)) {
             let looks = if place.looks == Looks::Defined { Looks::Said } else { place.looks }; // something else of the name
-            places.push(((!has_owner(found), is_aside(&found.path), looks, found.path != own, &found.path, place.line), found));
+            places.push(((!has_owner(found), is_aside(&found.path), looks, found.file != *own, &found.file, place.line), found));
         }
     }
     places.sort_by_key(|(rank, _)| *rank);
-    let mut sources: HashMap<&str, Option<Source>> = HashMap::new();
+    let mut sources: HashMap<&Location, Option<Source>> = HashMap::new();
     let mut said: HashSet<(String, Option<String>)> = HashSet::new();
     let (mut mentions, mut told) = (Vec::new(), 0);
     let is_plain_word = name.bytes().all(|byte| byte.is_ascii_lowercase());
     let is_common = places.iter().filter(|((is_anothers, ..), _)| *is_anothers).count() > FEW;
-    for ((is_anothers, _, looks, _, path, line), found) in &places {
+    for ((is_anothers, _, looks, _, file, line), _) in &places {
         if mentions.len() == MOST || *is_anothers && is_common {
             break;
         }
@@ -100,12 +100,12 @@ fn used_by(
         if is_plain_word && *looks == Looks::Said {
             continue; // `use` in a text
         }
-        let source = sources.entry(path.as_str()).or_insert_with(|| Source::read(workspace, &found.file, access));
+        let source = sources.entry(*file).or_insert_with(|| Source::read(workspace, file, access));
         if source.as_ref().is_some_and(|source| defines(source, *line, &name) || says(source, *line)) {
             continue; // something else of the name, or a comment
         }
         let within = source.as_ref().and_then(|source| around(source, *line));
-        let shown = workspace.show(&found.file);
+        let shown = workspace.show(file);
         // Of one definition the first place is enough.
         if within.is_none() || said.insert((shown.clone(), within.clone())) {
             mentions.push(Mention { place: format!("{shown}:{}", line + 1), within });

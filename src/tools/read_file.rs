@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::arguments::{Lines, lenient_flag, lenient_names, lenient_number, lenient_ranges, lenient_text};
-use super::sections::{Section, Shown, Style, render};
+use super::sections::{Section, Shown, Style, and_decoded, render};
 use super::{Account, Call, Output, Session, question, symbol};
 use crate::error::{Error, Result, quote};
 use crate::prune::FocusQuestion;
@@ -182,12 +182,17 @@ fn parts(
         let Found { open, name, cells } = find(session, path, question, call)?;
         let excerpt = lines(open, cells, (Some(first), last), question, call)?;
         let lines: Vec<String> = excerpt.text.lines(0..excerpt.text.len()).into_iter().map(str::to_owned).collect();
-        let decoded = excerpt.text.decoded_from.as_ref().map_or_else(String::new, |encoding| format!("decoded from {encoding}"));
         let instead =
             excerpt.instead_of.as_ref().map_or_else(String::new, |path| format!("in place of {}, which is not there", quote(path)));
-        let decoded = [instead, decoded].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; ");
-        let mut section =
-            Section { path: name.clone(), first: excerpt.first, total: excerpt.total, name: decoded, lines, ..Section::default() };
+        let mut section = Section {
+            path: name.clone(),
+            first: excerpt.first,
+            total: excerpt.total,
+            name: and_decoded(instead, &excerpt.text),
+            lines,
+            question: question.cloned(),
+            ..Section::default()
+        };
         if let Some(question) = question {
             let (kept, pointers, said) = session.decide_on(&name, &excerpt, question, numbered, &call.cancel)?;
             section.name = [section.name, said].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; ");

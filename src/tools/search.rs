@@ -13,8 +13,8 @@ use super::arguments::{lenient_number, lenient_text};
 use super::sections::{Section, Style, render};
 use super::selection::{View, definition, select};
 use super::{Account, Call, Output, Session};
-use crate::error::{Error, Result, counted};
-use crate::lookup::words::{Everywhere, search as search_words};
+use crate::error::{Error, Result, counted, quote};
+use crate::lookup::words::{Everywhere, LARGEST_SOURCE, search as search_words};
 use crate::lookup::{Hit, Related, Source as Definitions, related};
 use crate::prune::FocusQuestion;
 use crate::prune::render::numbers;
@@ -38,6 +38,10 @@ const NOTES: usize = 3000;
 /// Definitions that are told beside those that are shown, at most: in a text, and in JSON with those that are.
 const LIKELY: usize = 6;
 const LISTED: usize = 20;
+/// Where what is chosen does not fit into a result, the next try has this share of its tokens at most.
+const LESS: f64 = 0.9;
+/// Words of a line that says something.
+const SENTENCE: usize = 4;
 /// Definitions whose score is further below that of the best are not likely.
 const UNLIKELY: f32 = 8.0;
 /// Definitions of which it is told what uses them and what they call, at most, and how many of each.
@@ -66,6 +70,7 @@ pub struct Request {
 
 /// What a search found, and what of it is shown.
 struct Answer {
+    question: FocusQuestion,
     found: Found,
     views: Vec<View>,
     /// Units beside those that are shown, best first, one of each definition.
@@ -85,7 +90,7 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
     if answer.views.is_empty() {
         return Ok(Output { found: false, ..Output::new(answer.nothing()) });
     }
-    let mut sections: Vec<Section> = answer.views.iter().map(|view| view.section(&answer.found)).collect();
+    let mut sections: Vec<Section> = answer.views.iter().map(|view| view.section(&answer.found, &answer.question)).collect();
     sections[0].before = (answer.found.verdict == Verdict::Doubtful).then(|| "this may well not answer the question".to_owned());
     sections.last_mut().expect("a view").notes = answer.notes();
     sections.iter().for_each(|section| session.remember(&section.path, false));
@@ -138,7 +143,15 @@ fn ask(session: &Session, request: &Request, call: &Call<'_>) -> Result<Answer> 
     for path in request.path.iter().chain(&request.more_paths) {
         let places = session.workspace.locate(Some(path))?;
         if let Some(file) = session.workspace.one_file(path, &places)? {
-            read_text(session.workspace.open_location(&file)?, None, None, &call.cancel)?; // or it is said what is wrong with it
+            let open = session.workspace.open_location(&file)?;
+            if open.bytes > LARGEST_SOURCE {
+                let megabytes = open.bytes.div_ceil(LARGEST_SOURCE);
+                let (shown, most) = (quote(&open.shown), LARGEST_SOURCE / 1_000_000);
+                return Err(Error::bad_argument(format!(
+                    "{shown} has {megabytes} MB, and a search looks at files of up to {most} MB; use grep, or read_file with a question."
+                )));
+            }
+            read_text(open, None, None, &call.cancel)?; // or it is said what is wrong with it
         }
         starts.extend(places);
     }
@@ -151,7 +164,7 @@ fn ask(session: &Session, request: &Request, call: &Call<'_>) -> Result<Answer> 
     let (beside, began) = ((budget / BESIDE.0).min(BESIDE.1), Instant::now());
     let views = match found.verdict {
         Verdict::Nothing => Vec::new(),
-        Verdict::Answers | Verdict::Doubtful => fitting(session, &found, budget - beside, &access),
+        Verdict::Answers | Verdict::Doubtful => fitting(session, &found, &question, budget - beside, &access),
     };
     tracing::debug!(milliseconds = began.elapsed().as_millis(), "lines are chosen");
     let likely = likely(&found, &views);
@@ -160,23 +173,23 @@ fn ask(session: &Session, request: &Request, call: &Call<'_>) -> Result<Answer> 
     if call.cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
-    Ok(Answer { found, views, likely, related, beside })
+    Ok(Answer { question, found, views, likely, related, beside })
 }
 
 /// What is shown in so many tokens, and in as many characters as a result may have: all of it.
-fn fitting(session: &Session, found: &Found, budget: usize, access: &Access<'_>) -> Vec<View> {
+fn fitting(session: &Session, found: &Found, question: &FocusQuestion, budget: usize, access: &Access<'_>) -> Vec<View> {
     let style = Style::of(session, false);
     let style = Style { most: style.most.saturating_sub(NOTES), ..style };
-    let mut budget = budget;
+    let mut budget = budget.min(style.most); // a token has a character at least
     loop {
         let views = select(found, budget, access);
-        let sections: Vec<Section> = views.iter().map(|view| view.section(found)).collect();
+        let sections: Vec<Section> = views.iter().map(|view| view.section(found, question)).collect();
         let shown: usize = render(&sections, style).1.iter().flat_map(|part| &part.shown).map(|(first, last)| last + 1 - first).sum();
         let kept: usize = views.iter().map(|view| view.kept.iter().filter(|kept| **kept).count()).sum();
         if shown == kept || budget <= LEAST_TOKENS {
             return views;
         }
-        budget = budget * 3 / 4;
+        budget = (budget as f64 * (shown as f64 / kept as f64).min(LESS)) as usize;
     }
 }
 
@@ -186,7 +199,7 @@ fn whose(found: &Found, ranked: &Ranked) -> (usize, Range<usize>) {
     (ranked.source, definition(source, &source.units[ranked.unit]))
 }
 
-/// The best units that are not shown, one of each definition.
+/// The best units that are not shown, one of each definition. Where none is shown, without lists of words, which come near to any question.
 fn likely(found: &Found, views: &[View]) -> Vec<Ranked> {
     let mut seen: HashSet<_> = views.iter().flat_map(|view| &view.units).map(|ranked| whose(found, ranked)).collect();
     let is_shown = |ranked: &Ranked| {
@@ -200,7 +213,13 @@ fn likely(found: &Found, views: &[View]) -> Vec<Ranked> {
         source.syntax.is_none() || !has_names[ranked.source] || !source.units[ranked.unit].name.is_empty()
     };
     let others = found.ranked.iter().filter(|ranked| can_be_told(ranked) && !is_shown(ranked) && seen.insert(whose(found, ranked)));
-    others.copied().collect()
+    let says_something = |ranked: &&Ranked| {
+        let source = &found.sources[ranked.source];
+        let unit = &source.units[ranked.unit];
+        let has_sentence = || source.text.lines(unit.lines.clone()).iter().any(|line| line.split_whitespace().count() >= SENTENCE);
+        !views.is_empty() || !unit.name.is_empty() || has_sentence()
+    };
+    others.filter(says_something).copied().collect()
 }
 
 /// `src/a.py 12-40 Store.get`.

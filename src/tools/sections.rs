@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 use super::{Part, Session};
-use crate::prune::Pointer;
 use crate::prune::render::{self, LONGEST_LINE, cut_line, marker, numbers};
-use crate::prune::{Piece, pieces};
+use crate::prune::{FocusQuestion, Piece, Pointer, pieces};
+use crate::workspace::text::Text;
 
 /// Characters set aside for what says that a result is full.
 const RESERVE: usize = 400;
@@ -27,6 +27,8 @@ pub struct Section {
     pub lines: Vec<String>,
     /// What of them is shown.
     pub shown: Shown,
+    /// What was asked: long lines are cut around words of it.
+    pub question: Option<FocusQuestion>,
     /// What is said before its heading.
     pub before: Option<String>,
     /// What is said after them, a line each.
@@ -133,19 +135,30 @@ impl Out {
         true
     }
 
+    /// Writes a line after its number; false if it does not fit.
+    fn line(&mut self, section: &Section, i: usize, number: &str) -> bool {
+        let whole = &section.lines[i];
+        let question = section.question.as_ref().filter(|_| whole.len() > LONGEST_LINE);
+        let focus = question.map_or(0..0, |question| question.place_in(whole, LONGEST_LINE / 2));
+        let mut line = format!("{number}{}", cut_line(whole, LONGEST_LINE, focus).0);
+        if !self.fits(&line) {
+            return false;
+        }
+        if !line.ends_with('\n') {
+            line.push('\n'); // the last of its file, with something after it
+        }
+        self.push(&line);
+        self.shown(section.first + i + 1);
+        true
+    }
+
     /// Writes lines as they are; the first that does not fit.
     fn lines(&mut self, section: &Section, range: Range<usize>) -> Option<usize> {
         for i in range {
             let number = if self.style.numbered { format!("{}:", section.first + i + 1) } else { String::new() };
-            let mut line = number + &cut_line(&section.lines[i], LONGEST_LINE, 0..0).0;
-            if !self.fits(&line) {
+            if !self.line(section, i, &number) {
                 return Some(i);
             }
-            if !line.ends_with('\n') {
-                line.push('\n'); // the last of its file, with something after it
-            }
-            self.push(&line);
-            self.shown(section.first + i + 1);
         }
         None
     }
@@ -174,12 +187,9 @@ impl Out {
         for (header, of) in signatures {
             for i in header.clone() {
                 let number = if i == header.start { numbers(section.first, of) } else { (section.first + i + 1).to_string() };
-                let line = format!("{number}:{}", cut_line(&section.lines[i], LONGEST_LINE, 0..0).0);
-                if !self.fits(&line) {
+                if !self.line(section, i, &format!("{number}:")) {
                     return Some(i);
                 }
-                self.push(&line);
-                self.shown(section.first + i + 1);
             }
         }
         None
@@ -215,10 +225,35 @@ impl Section {
     }
 }
 
+/// What is said of some lines, and from what their text was decoded, if it was.
+pub fn and_decoded(said: String, text: &Text) -> String {
+    let decoded = text.decoded_from.as_ref().map(|encoding| format!("decoded from {encoding}"));
+    [Some(said).filter(|said| !said.is_empty()), decoded].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_follows_the_last_line_of_a_file_begins_a_line() {
+        let header = "def z(self): pass".to_owned();
+        let shown = Shown::Signatures(vec![(0..1, 0..1)]);
+        let section =
+            Section { path: "a.py".into(), lines: vec![header], shown, notes: vec!["used by: b.py:3".into()], ..Section::default() };
+        let (text, _) = render(&[section], Style { numbered: false, most: 5000, read_back: "lines" });
+        assert_eq!(text, "⋮ a.py 1\n1:def z(self): pass\n⋮ used by: b.py:3\n");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_words_of_the_question() {
+        let line = format!("{}needle = 1{}\n", "x".repeat(5000), "y".repeat(5000));
+        let question = FocusQuestion::new("Where is the needle?").ok();
+        let section = Section { path: "a.js".into(), lines: vec![line], question, ..Section::default() };
+        let (text, _) = render(&[section], Style { numbered: false, most: 9000, read_back: "lines" });
+        assert!(text.contains("needle = 1") && text.contains("⋮ +"), "{text}");
+    }
 
     proptest! {
         /// Reads a result back: below each heading stand the lines that it names, whatever these look like.

@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::sections::{Section, Shown};
+use super::sections::{Section, Shown, and_decoded};
+use crate::prune::FocusQuestion;
 use crate::prune::code::Code;
+use crate::prune::render::{LONGEST_LINE, cut_line};
 use crate::prune::select::fill_cheap_gaps;
 use crate::prune::{Material, Pointer};
 use crate::search::units::{Source, Unit};
@@ -151,7 +153,8 @@ fn most_for_their_length<'a>(ranked: impl Iterator<Item = &'a Ranked>, found: &F
 
 /// What the view of a file costs, about, in tokens, where less of it cost so many.
 fn cost_of(kept: &[bool], old: &[bool], cost: usize, lines: &[&str]) -> usize {
-    let new: String = (0..kept.len()).filter(|line| kept[*line] && !old[*line]).map(|line| lines[line]).collect();
+    let as_shown = |line: usize| cut_line(lines[line], LONGEST_LINE, 0..0).0;
+    let new: String = (0..kept.len()).filter(|line| kept[*line] && !old[*line]).map(as_shown).collect();
     let gaps = |kept: &[bool]| kept.windows(2).filter(|pair| pair[0] && !pair[1]).count();
     let heading = if cost == 0 { HEADING } else { 0 };
     (cost + heading + o200k(&new) + GAP * gaps(kept)).saturating_sub(GAP * gaps(old))
@@ -165,7 +168,7 @@ impl View {
     }
 
     /// The view as a part of a result.
-    pub fn section(&self, found: &Found) -> Section {
+    pub fn section(&self, found: &Found, question: &FocusQuestion) -> Section {
         let source = &found.sources[self.source];
         let range = self.range();
         let inside = |pointer: &&Pointer| range.start <= pointer.lines.start && pointer.lines.end <= range.end;
@@ -176,11 +179,13 @@ impl View {
         let names: Vec<&str> = names.filter(|name| !name.is_empty() && seen.insert(*name)).collect();
         let more = names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let names = names[..names.len().min(NAMED)].join(", ") + &more;
         Section {
             path: source.shown.clone(),
             first: range.start,
             total: Some(source.text.len()),
-            name: names[..names.len().min(NAMED)].join(", ") + &more,
+            name: and_decoded(names, &source.text),
+            question: Some(question.clone()),
             lines: source.text.lines(range.clone()).into_iter().map(str::to_owned).collect(),
             shown: Shown::View(self.kept[range.clone()].to_vec(), self.pointers.iter().filter(inside).map(shift).collect()),
             ..Section::default()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::sections::{Section, Shown, Style, render};
+use super::sections::{Section, Shown, Style, and_decoded, render};
 use super::{Account, Call, Output, Session};
 use crate::error::{Error, Result, counted, quote};
 use crate::lookup::words::{Everywhere, Found, Looks, search};
@@ -203,8 +203,9 @@ impl Lookup<'_> {
             path: source.shown.clone(),
             first: range.start,
             total: Some(all.len()),
-            name: hit.name.clone(),
+            name: and_decoded(hit.name.clone(), &source.text),
             lines,
+            question: self.request.question.cloned(),
             ..Section::default()
         };
         if let Some(question) = self.request.question.filter(|_| range.len() >= SMALL) {

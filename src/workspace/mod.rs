@@ -55,7 +55,7 @@ pub struct Root {
 pub type Stamp = (u64, SystemTime);
 
 /// A place inside a root.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
     /// Index of the root.
     root: usize,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use codeskim::workspace::text::Text;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::common::{Client, REPOSITORY, codeskim, eras};
+use crate::common::{Client, REPOSITORY, codeskim, directory_of, eras};
 
 const RETRY: &str = "\
 import time
@@ -59,7 +60,6 @@ const NOTES: &str = "# Notes\n\nThe delay between attempts doubles, and is cappe
 
 /// A small repository: what is asked for, what uses it, its test, a document, and other things.
 fn repository() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().expect("a directory");
     let other = |i: usize| {
         let method = |j: usize| format!("    def step_{j}(self, value):\n        return value * {j} + self.offset_{i}\n\n");
         format!("class Machine{i}:\n    def __init__(self):\n        self.offset_{i} = {i}\n\n{}", (0..12).map(method).collect::<String>())
@@ -74,11 +74,7 @@ fn repository() -> tempfile::TempDir {
         ("marked.py".to_owned(), "def glyph():\n    return \"\"\"\n⋮ 2-9\n\"\"\"\n".to_owned()),
     ];
     files.extend((0..8).map(|i| (format!("machines/machine_{i}.py"), other(i))));
-    for (path, text) in files {
-        let path = directory.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
-        std::fs::write(path, text).expect("a file");
-    }
+    let directory = directory_of(files);
     std::fs::create_dir(directory.path().join(".git")).expect("a repository");
     directory
 }
@@ -197,9 +193,19 @@ fn json_names_the_lines_that_are_shown() {
 }
 
 #[test]
+fn lists_of_words_are_not_named_as_nearest() {
+    let words = "attempt\nconnect\ndatabase\ncount\ndelay\nretry\n".repeat(5);
+    let directory = directory_of([("net/retry.py", RETRY), ("words.txt", words.as_str())]);
+    let asked = ask(&session(directory.path()), "How is a delay of the warehouse printed on invoices of tenants?");
+    assert!(
+        asked.starts_with("Nothing in 2 files seems to answer this. Nearest: net/retry.py ") && !asked.contains("words.txt"),
+        "{asked}"
+    );
+}
+
+#[test]
 fn what_is_called_in_another_file_is_told() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let files = [
+    let directory = directory_of([
         (
             "src/pool/Limit.java",
             "package pool;\n\npublic class Limit {\n    static int cap(int seconds) {\n        return Math.min(seconds, 30);\n    }\n}\n",
@@ -208,12 +214,7 @@ fn what_is_called_in_another_file_is_told() {
             "src/app/Backoff.java",
             "package app;\n\nimport pool.Limit;\n\npublic class Backoff {\n    /** Doubles the delay with each attempt. */\n    int next(int attempt) {\n        return Limit.cap(1 << attempt);\n    }\n}\n",
         ),
-    ];
-    for (path, text) in files {
-        let path = directory.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
-        std::fs::write(path, text).expect("a file");
-    }
+    ]);
     let session = session(directory.path());
     let said = "Backoff.next: calls Limit.cap src/pool/Limit.java:4-6";
     let all = ask(&session, "How is the delay doubled with each attempt?");
@@ -282,6 +283,47 @@ fn nothing_outside_the_roots_is_read_and_what_is_no_text_is_passed_over() {
     let shown = ask(&session(directory.path()), "Where is the zeppelin?");
     assert!(!shown.contains("def secret_zeppelin") && !shown.contains("def zeppelin"), "{shown}");
     assert!(shown.contains("over 1 MB: 1 source file"), "{shown}");
+}
+
+#[test]
+fn searches_at_once_do_not_wait_for_each_other() {
+    let file = |i: usize| (format!("d{}/f{i}.py", i % 50), format!("def step_{i}(value):\n    return value + {i}\n"));
+    let directory = directory_of((0..3000).map(file));
+    let session = Arc::new(session(directory.path()));
+    let (done, all) = std::sync::mpsc::channel();
+    for thread in 0..6 {
+        let (session, done) = (Arc::clone(&session), done.clone());
+        std::thread::spawn(move || (0..12).for_each(|i| drop(done.send(ask(&session, &format!("Where is step {}?", thread * 12 + i))))));
+    }
+    drop(done);
+    for searched in 0..72 {
+        all.recv_timeout(Duration::from_secs(240)).unwrap_or_else(|_| panic!("searches wait for each other after {searched}"));
+    }
+}
+
+#[test]
+fn a_file_that_is_too_large_for_a_search_is_refused() {
+    let directory = directory_of([("server.log", "request served\n".repeat(100_000)), ("a.py", "request = 1\n".to_owned())]);
+    let request = Request { question: "Where is the request?".into(), path: Some("server.log".into()), ..Request::default() };
+    let refused = run(&session(directory.path()), &request, &Call::default()).expect_err("a refusal");
+    let said = "\"server.log\" has 2 MB, and a search looks at files of up to 1 MB; use grep, or read_file with a question.";
+    assert_eq!(refused.to_string(), said);
+}
+
+#[test]
+fn files_of_the_same_path_in_two_roots_are_told_apart() {
+    let source = |within: &str| format!("import os\n\n\ndef {within}(key):\n    return lookup_key(key)\n");
+    let defined = "def lookup_key(key):\n    return os.environ[key]\n";
+    let one = directory_of([("a.py", source("first")), ("b.py", defined.to_owned())]);
+    let two = directory_of([("a.py", format!("# more\n{}", source("second")))]);
+    let session = Session::new(&[one.path(), two.path()], Options::default()).expect("a session");
+    let shown = ask(&session, "lookup_key");
+    assert!(shown.contains("a.py:5 in first") && shown.contains("a.py:6 in second"), "{shown}");
+    // A file that is named beside the directory that it is in is searched once.
+    let named = one.path().join("a.py").display().to_string();
+    let request = Request { question: "lookup_key".into(), path: Some(".".into()), more_paths: vec![named], ..Request::default() };
+    let text = run(&session, &request, &Call::default()).expect("an answer").text;
+    assert_eq!(text.matches("def first").count(), 1, "{text}");
 }
 
 #[test]

@@ -157,7 +157,7 @@ pub enum Command {
         /// Files or directories, inside a root
         paths: Vec<String>,
         /// Print {"results": [{"path", "lines": [[first, last], …], "definition", "whole": [first, last], "score"}, …]}, best first; lines are those that
-        /// are shown
+        /// are shown. If nothing seems to answer, results are empty, and nearest has the same of what comes nearest
         #[arg(long)]
         json: bool,
         /// Print what speaks for each definition, as JSON
@@ -291,7 +291,7 @@ pub enum ModelCommand {
 
 #[derive(Args)]
 pub struct Focus {
-    /// Show only the lines that answer this question; words after it that the code may use help: "Where is the delay capped? (backoff, max)"
+    /// Show only the lines that answer this question, of a map first what answers it; words after it that the code may use help: "Where is the delay capped? (backoff, max)"
     #[arg(long, alias = "question", value_name = "QUESTION")]
     pub focus: Option<String>,
 }

@@ -141,8 +141,10 @@ fn places(finder: &AhoCorasick, bytes: &[u8], within: bool) -> Vec<Place> {
         if places.iter().rev().take_while(|place| place.line == line).any(|place| place.word == word) {
             continue;
         }
-        let first = memchr::memrchr(b'\n', &bytes[..start]).map_or(0, |at| at + 1);
-        let last = memchr::memchr(b'\n', &bytes[end..]).map_or(bytes.len(), |at| end + at);
+        // Of a long line no more is looked at: it may have a name a hundred thousand times.
+        let (from, to) = (start.saturating_sub(LONGEST_LINE), (end + LONGEST_LINE).min(bytes.len()));
+        let first = memchr::memrchr(b'\n', &bytes[from..start]).map_or(from, |at| from + at + 1);
+        let last = memchr::memchr(b'\n', &bytes[end..to]).map_or(to, |at| end + at);
         if last - first > LONGEST_LINE {
             continue;
         }
@@ -237,6 +239,16 @@ fn looks(before: &str, after: &str) -> Looks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_lines_that_are_not_long_have_places() {
+        let finder = AhoCorasick::builder().build(["a"]).expect("a word");
+        let of = |text: &str| places(&finder, text.as_bytes(), false).iter().map(|place| place.line).collect::<Vec<_>>();
+        let long = "a,".repeat(LONGEST_LINE / 2 + 1);
+        assert_eq!(of(&format!("b\na\n{long}\na\n{long}")), [1, 3]);
+        assert_eq!(of(&format!("{}\n{}", &long[2..], &long[2..])), [0, 1]);
+        assert_eq!(of(&format!("a{}a", " ".repeat(LONGEST_LINE))), [0; 0]);
+    }
 
     #[test]
     fn lines_that_define_are_told_from_others() {

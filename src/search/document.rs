@@ -85,7 +85,7 @@ impl Document {
         let mut passages: Vec<Passage> = vec![Passage { start: 0, length: 0 }];
         let mut found: Vec<u64> = Vec::new();
         let (mut lines, mut about) = (0, None); // the first line of comments and decorators right above
-        for line in text.split(|byte| *byte == b'\n') {
+        for line in text.strip_suffix(b"\n").unwrap_or(text).split(|byte| *byte == b'\n') {
             let line = &line[..line.len().min(LONGEST_LINE)];
             let kind = Line::of(line);
             let last = passages.last().expect("there is one");
@@ -331,10 +331,18 @@ mod tests {
         let function = "# says\ndef f():\n    a = 1\n    b = a\n    c = b\n    d = c\n    return d\n";
         let text = function.repeat(30);
         let document = Document::new(text.as_bytes(), &mut Terms::default());
-        assert_eq!(document.lines, 211);
+        assert_eq!(document.lines, 210);
         assert!(document.passages.iter().all(|passage| passage.start == 0 || passage.start % 7 == 1), "{:?}", document.passages);
         assert_eq!(document.lines_of(0).start, 0);
-        assert_eq!(document.lines_of(document.passages.len() - 1).end, 211);
+        assert_eq!(document.lines_of(document.passages.len() - 1).end, 210);
+    }
+
+    #[test]
+    fn what_follows_the_last_newline_is_no_line() {
+        let of = |lines: usize| Document::new("key: value\n".repeat(lines).as_bytes(), &mut Terms::default());
+        let ranges = |document: &Document| (0..document.passages.len()).map(|at| document.lines_of(at)).collect::<Vec<_>>();
+        assert_eq!([ranges(&of(60)).len(), ranges(&of(61)).len()], [1, 2]);
+        assert_eq!(ranges(&of(61))[1], 60..61);
     }
 
     #[test]

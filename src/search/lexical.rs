@@ -47,6 +47,15 @@ pub struct Wanted {
     pub worth: f32,
 }
 
+/// Where a term of a question stands among the entries of a document.
+struct Placed {
+    /// Which of the terms, or, after them, of the names.
+    at: u32,
+    /// The first of the entries, and the one after the last.
+    from: u32,
+    to: u32,
+}
+
 /// A question as the first stage reads it.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
@@ -220,23 +229,19 @@ impl Asked {
 
     /// Weighs the terms by how many of the files have them, and scores those that have any.
     pub fn score(&mut self, files: &[Arc<Indexed>]) -> Vec<Candidate> {
-        let places = |indexed: &Arc<Indexed>| -> Vec<Option<Range<usize>>> {
-            let document = &indexed.document;
-            let of = |wanted: &Wanted| Some(document.places(wanted.term)).filter(|range| !range.is_empty());
-            self.terms.iter().chain(&self.names).map(of).collect()
+        let places = |indexed: &Arc<Indexed>| -> Vec<Placed> {
+            let of = |(at, wanted): (usize, &Wanted)| {
+                let range = indexed.document.places(wanted.term);
+                (!range.is_empty()).then_some(Placed { at: at as u32, from: range.start as u32, to: range.end as u32 })
+            };
+            self.terms.iter().chain(&self.names).enumerate().filter_map(of).collect()
         };
-        let found: Vec<(usize, Vec<Option<Range<usize>>>)> = files
-            .par_iter()
-            .enumerate()
-            .map(|(at, indexed)| (at, places(indexed)))
-            .filter(|(_, places)| places.iter().any(Option::is_some))
-            .collect();
+        let found: Vec<(usize, Vec<Placed>)> =
+            files.par_iter().enumerate().map(|(at, indexed)| (at, places(indexed))).filter(|(_, places)| !places.is_empty()).collect();
+        let mut with = vec![0.0; self.terms.len() + self.names.len()];
+        found.iter().flat_map(|(_, places)| places).for_each(|placed| with[placed.at as usize] += 1.0);
         let count = files.len() as f32;
-        let idf = |at: usize| {
-            let with = found.iter().filter(|(_, places)| places[at].is_some()).count() as f32;
-            (1.0 + (count - with + 0.5) / (with + 0.5)).ln()
-        };
-        let idfs: Vec<f32> = (0..self.terms.len() + self.names.len()).map(idf).collect();
+        let idfs: Vec<f32> = with.into_iter().map(|with: f32| (1.0 + (count - with + 0.5) / (with + 0.5)).ln()).collect();
         self.terms.iter_mut().chain(&mut self.names).zip(&idfs).for_each(|(wanted, idf)| wanted.worth = wanted.weight * idf);
         self.mass = self.terms.iter().map(|wanted| wanted.worth).sum();
         let length: f64 = files.iter().map(|indexed| f64::from(indexed.document.length)).sum();
@@ -246,8 +251,10 @@ impl Asked {
         found.par_iter().map_init(Terms::default, |terms, (file, places)| self.candidate(*file, &files[*file], places, terms)).collect()
     }
 
-    fn candidate(&self, file: usize, indexed: &Indexed, places: &[Option<Range<usize>>], terms: &mut Terms) -> Candidate {
+    fn candidate(&self, file: usize, indexed: &Indexed, placed: &[Placed], terms: &mut Terms) -> Candidate {
         let document = &indexed.document;
+        let mut places: Vec<Option<Range<usize>>> = vec![None; self.terms.len() + self.names.len()];
+        placed.iter().for_each(|placed| places[placed.at as usize] = Some(placed.from as usize..placed.to as usize));
         let (own, named) = places.split_at(self.terms.len());
         let entries = |at: usize| own[at].clone().map_or(&[][..], |range| &document.entries[range]);
         let total = |at: usize| entries(at).iter().map(weighed).sum();

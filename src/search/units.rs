@@ -19,6 +19,8 @@ use crate::workspace::text::{self, Text};
 const LONGEST: usize = 30;
 /// Shorter values are no units of their own.
 const SHORTEST_VALUE: usize = 4;
+/// Units of a file, at most; what is further below is not ranked.
+const MOST: usize = 5000;
 /// What an occurrence in a name counts against one in code.
 const NAME: f32 = 4.0;
 /// How much the name of a file counts for what the file means.
@@ -113,7 +115,7 @@ impl Unit {
 }
 
 impl Source {
-    /// Reads a file; none where it cannot be read, or is no text.
+    /// Reads a file; none where it cannot be read, or has no text.
     pub fn read(
         candidate: Candidate,
         indexed: &Arc<Indexed>,
@@ -129,7 +131,7 @@ impl Source {
         let syntax = language.and_then(|language| access.read(language, text.as_str()).ok());
         let mut source = Self { candidate, shown, indexed: Arc::clone(indexed), text, syntax, units: Vec::new() };
         (source.units, source.candidate.evidence.near, source.candidate.evidence.near_all) = source.all_units(asked, terms);
-        Some(source)
+        (!source.units.is_empty()).then_some(source)
     }
 
     /// Its units, with what the words of the question say for them, and how near the file as a whole is to the question's first line and to all of it.
@@ -139,6 +141,7 @@ impl Source {
             Some(syntax) => of_syntax(syntax, &lines),
             None => self.of_passages(&lines),
         };
+        units.truncate(MOST);
         let wanted: HashMap<Term, usize> = asked.terms.iter().enumerate().map(|(at, wanted)| (wanted.term, at)).collect();
         let mut on_lines: Vec<Vec<(usize, f32)>> = Vec::with_capacity(lines.len());
         let mut lengths = Vec::with_capacity(lines.len());
@@ -170,7 +173,7 @@ impl Source {
             range.iter().flat_map(|range| &on_lines[range.clone()]).flatten().for_each(|(at, count)| counts[*at] += count);
             (range.iter().flat_map(|range| &lengths[range.clone()]).sum::<f32>(), counts)
         };
-        let mut of_whole: HashMap<usize, f32> = HashMap::new();
+        let (mut of_whole, mut heads): (HashMap<usize, f32>, HashMap<usize, HashSet<usize>>) = (HashMap::new(), HashMap::new());
         let mut pieces: HashMap<usize, Vec<Range<usize>>> = HashMap::new();
         units
             .iter()
@@ -179,6 +182,11 @@ impl Source {
         for (at, pieces) in &pieces {
             let (length, counts) = count(pieces);
             of_whole.insert(*at, asked.bm25(length, asked.average_passage, |at| counts[at]));
+            let header = self.syntax.as_ref().map(|syntax| &syntax.definitions[*at]).map_or(0..0, |it| {
+                let end = it.doc.as_ref().map_or(it.header.end, |doc| doc.end.max(it.header.end));
+                it.from..end.min(lines.len())
+            });
+            heads.insert(*at, header.flat_map(|line| &on_lines[line]).map(|(at, _)| *at).collect());
         }
         for unit in &mut units {
             let (owner, own_name) = unit.name.rsplit_once('.').unwrap_or(("", &unit.name));
@@ -189,12 +197,6 @@ impl Source {
                     counts[at] += NAME;
                 }
             }
-            let header = unit.at.and_then(|at| self.syntax.as_ref().map(|syntax| &syntax.definitions[at])).map_or(0..0, |it| {
-                let end = it.doc.as_ref().map_or(it.header.end, |doc| doc.end.max(it.header.end));
-                it.from..end
-            });
-            let in_head: HashSet<usize> =
-                header.filter(|line| *line < lines.len()).flat_map(|line| &on_lines[line]).map(|(at, _)| *at).collect();
             let parts: Vec<&Term> = called.iter().filter(|term| !is_whole(**term)).collect();
             let is_asked = |term: &&&Term| asked.terms.iter().any(|wanted| wanted.term == ***term);
             let kind = unit.at.and_then(|at| self.syntax.as_ref().map(|syntax| syntax.definitions[at].kind));
@@ -209,7 +211,7 @@ impl Source {
                 titled: flag(parts.len() > 1 && parts.iter().all(|term| is_asked(&term))),
                 owner: asked.share_of(&of_owner),
                 rarest: asked.rarest(|at| counts[at] > 0.0),
-                head: asked.share(|at| in_head.contains(&at)),
+                head: unit.at.map_or(0.0, |definition| asked.share(|at| heads[&definition].contains(&at))),
                 around: unit.at.map_or(0.0, |at| of_whole[&at]),
                 piece: flag(unit.at.is_some_and(|at| pieces[&at][0].start < unit.lines.start)),
                 length: (1.0 + unit.lines.len() as f32).ln(),
@@ -230,7 +232,8 @@ impl Source {
         let passages = (0..document.passages.len()).map(|passage| document.lines_of(passage));
         let indents = indents(lines);
         let inside = |range: Range<usize>| range.start.min(lines.len())..range.end.min(lines.len());
-        passages.map(inside).flat_map(|range| pieces(&indents, range)).map(|lines| Unit { lines, ..Unit::default() }).collect()
+        let parts = passages.map(inside).flat_map(|range| pieces(&indents, range)).filter(|range| says_something(&lines[range.clone()]));
+        parts.map(|lines| Unit { lines, ..Unit::default() }).collect()
     }
 }
 
@@ -300,15 +303,19 @@ fn of_syntax(syntax: &Syntax, lines: &[&str]) -> Vec<Unit> {
     for run in whose.chunk_by(|a, b| a == b) {
         let range = start..start + run.len();
         start = range.end;
-        let says_something = |range: &Range<usize>| lines[range.clone()].iter().any(|line| line.chars().any(char::is_alphanumeric));
         let name = run[0].map_or_else(String::new, |at| names.full(at));
         let unit = |lines| Unit { lines, name: name.clone(), at: run[0], evidence: OfUnit::default() };
         // Long comments above a short definition do not make it a long one.
         let is_short = run[0].is_some_and(|at| syntax.definitions[at].within == 0 && syntax.definitions[at].lines.len() <= LONGEST);
         let parts = if is_short { vec![range] } else { pieces(&indents, range) };
-        units.extend(parts.into_iter().filter(says_something).map(unit));
+        units.extend(parts.into_iter().filter(|range| says_something(&lines[range.clone()])).map(unit));
     }
     units
+}
+
+/// Whether any line has a letter or a digit.
+fn says_something(lines: &[&str]) -> bool {
+    lines.iter().any(|line| line.chars().any(char::is_alphanumeric))
 }
 
 /// How far each line is indented, in bytes; none for one with which no statement begins.

@@ -50,12 +50,12 @@ pub struct Thresholds {
 /// How much to keep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Keep {
-    /// Fewer lines, nearly all of them to the point.
+    /// Fewer lines.
     Strict,
-    /// As many missed lines as needless ones.
+    /// What suits most questions.
     #[default]
     Balanced,
-    /// More lines, little missed.
+    /// More lines.
     Generous,
 }
 

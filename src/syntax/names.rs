@@ -2,6 +2,9 @@
 
 use super::{Definition, Kind, Place};
 
+/// Longer names are none, in bytes: each of what is in a definition is told with its name.
+const LONGEST: usize = 200;
+
 /// The names of the definitions of a text.
 pub struct Names<'a> {
     definitions: &'a [Definition],
@@ -18,7 +21,7 @@ impl<'a> Names<'a> {
     pub fn new(definitions: &'a [Definition], lines: &[&'a str]) -> Self {
         let at = |place: &Option<Place>| {
             let (line, bytes) = place.as_ref()?;
-            lines.get(*line)?.get(bytes.clone())
+            lines.get(*line)?.get(bytes.clone()).filter(|name| name.len() <= LONGEST)
         };
         let (mut own, mut owner, mut around) = (Vec::new(), Vec::new(), Vec::new());
         let mut open: Vec<(usize, usize)> = Vec::new(); // which definitions are around, and where what is in each ends
@@ -117,6 +120,11 @@ mod tests {
         assert!(!names.is_called(2, "get", &["inner"]) && !names.is_called(2, "put", &[]));
         let inside = |line: usize| names.innermost(line).map(|i| names.full(i));
         assert_eq!([inside(0), inside(1), inside(2), inside(3)], [None, None, Some("Store".into()), Some("Store.get".into())]);
+        let long = format!("class {}:\n    def get(self):\n        pass\n", "a".repeat(LONGEST + 1));
+        let lines: Vec<&str> = long.split_inclusive('\n').collect();
+        let syntax = grammar::read(Language::Python, &long);
+        let names = Names::new(&syntax.definitions, &lines);
+        assert_eq!([names.full(0), names.full(1)], ["", "get"]);
         let go = "func (s *Store) Get() {\n\tgo()\n}\n";
         let lines: Vec<&str> = go.split_inclusive('\n').collect();
         let syntax = grammar::read(Language::Go, go);

@@ -42,9 +42,13 @@ struct Known {
 }
 
 impl Known {
-    /// Remembers one more, and forgets those that were not asked for the longest.
+    /// Remembers one more, unless it is large, and forgets those that were not asked for the longest.
     fn keep(&mut self, key: Key, syntax: Arc<Syntax>, most: usize) {
-        self.bytes += syntax.size();
+        let size = syntax.size();
+        if size > LARGEST_REMEMBERED {
+            return;
+        }
+        self.bytes += size;
         if let Some((_, old)) = self.of.push(key, syntax) {
             self.bytes -= old.size();
         }
@@ -138,9 +142,7 @@ impl Access<'_> {
         }
         let (Answer::Syntax(syntax), _) = self.reader.ask(&request, self.cancel)? else { return Err(Unread::Crashed) };
         let syntax: Arc<Syntax> = Arc::from(syntax);
-        if syntax.size() <= LARGEST_REMEMBERED {
-            lock(&self.reader.known).keep(key, Arc::clone(&syntax), MOST_REMEMBERED);
-        }
+        lock(&self.reader.known).keep(key, Arc::clone(&syntax), MOST_REMEMBERED);
         Ok(syntax)
     }
 
@@ -201,5 +203,8 @@ mod tests {
         assert_eq!(known.of.len(), 3);
         known.keep([7; 32], Arc::clone(&syntax[7]), most);
         assert_eq!((known.of.len(), known.bytes), (3, known.of.iter().map(|(_, one)| one.size()).sum())); // the same again
+        let before = known.bytes;
+        known.keep([8; 32], Arc::new(grammar::read(Language::Python, &"def f():\n    pass\n".repeat(10_000))), usize::MAX);
+        assert_eq!((known.of.len(), known.bytes), (3, before)); // too large
     }
 }

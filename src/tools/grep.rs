@@ -17,7 +17,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::{lenient_flag, lenient_number, lenient_text, lenient_texts};
-use super::nearest::{MOST_FILES, nearest};
+use super::nearest::nearest;
 use super::pattern::{Pattern, Taken};
 use super::places::Places;
 use super::{Call, Output, Part, Session, answer, question};
@@ -133,8 +133,9 @@ pub fn run(session: &Session, request: &Request, call: &Call<'_>) -> Result<Outp
                 if collected.passed_over.len() > 1 { " the first" } else { "" }
             ));
         }
-        let may_name = !session.options.shell && request.glob.is_empty() && (1..=MOST_FILES).contains(&collected.searched);
-        if let Some(place) = may_name.then(|| nearest(session, &request.pattern, literal, request.path.as_deref(), call)).flatten() {
+        let may_name = !session.options.shell && request.glob.is_empty();
+        let name = || nearest(session, &request.pattern, literal, request.path.as_deref(), collected.searched, call);
+        if let Some(place) = may_name.then(name).flatten() {
             remarks.push_str(&format!(" Nearest by its words: {place}."));
         }
         let searched = counted(collected.searched, "file");

@@ -7,14 +7,18 @@ use crate::search::ranking::Verdict;
 use crate::search::search;
 
 /// More files take too long to be read for a remark.
-pub const MOST_FILES: usize = 5000;
+const MOST_FILES: usize = 5000;
 /// The least that the words of a place are worth, as a share of those of the pattern.
 const ENOUGH: f32 = 0.5;
 /// Letters and digits of a word that says something.
 const SHORTEST: usize = 3;
 
-/// The best place that a search for the words of a pattern knows, as `src/a.py 12-40 Store.get`, if it has most of them.
-pub fn nearest(session: &Session, pattern: &str, literal: bool, path: Option<&str>, call: &Call<'_>) -> Option<String> {
+/// The best place that a search for the words of a pattern knows, as `src/a.py 12-40 Store.get`, if it has most of them. `searched` is in how many files
+/// the pattern was looked for.
+pub fn nearest(session: &Session, pattern: &str, literal: bool, path: Option<&str>, searched: usize, call: &Call<'_>) -> Option<String> {
+    if !(1..=MOST_FILES).contains(&searched) {
+        return None;
+    }
     let question = FocusQuestion::new(&words(pattern, literal)?).ok()?;
     let starts = session.workspace.locate(path).ok()?;
     let access = session.syntax.access(&call.cancel);

@@ -36,7 +36,7 @@ def codeskim(row, characters):
 
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 words = lambda text: [w.lower() for w in PARTS.findall(text) if len(w) > 1]
-known, found = {}, {}
+known = {}
 of_text = functools.lru_cache(20_000)(lambda text: collections.Counter(words(text)))  # most files are the same in the next commit
 
 
@@ -63,17 +63,16 @@ def bm25(question, counts):
 
 def baseline(row, characters):
     """BM25 at any length: what it finds is cut by judge."""
-    if found.get("row") == id(row): return found["answer"]
-    found.update(row=id(row), answer=bm25_of(row))
-    return found["answer"]
+    return bm25_of(row["root"], row["question"], "files" in row)
 
 
-def bm25_of(row):
-    began = time.perf_counter(); docs = documents(row["root"]); scores = bm25(row["question"], [c for *_, c in docs])
+@functools.lru_cache(1)
+def bm25_of(root, question, by_files):
+    began = time.perf_counter(); docs = documents(root); scores = bm25(question, [c for *_, c in docs])
     order = sorted(range(len(docs)), key=lambda i: -scores[i])
-    if "files" in row: return [(docs[i][0], []) for i in order[:20]], time.perf_counter() - began
+    if by_files: return [(docs[i][0], []) for i in order[:20]], time.perf_counter() - began
     windows = [(docs[i][0], first, docs[i][1][first : first + 40]) for i in order[:50] for first in range(0, len(docs[i][1]), 40)]
-    of = bm25(row["question"], [collections.Counter(words("\n".join(lines))) for *_, lines in windows])
+    of = bm25(question, [collections.Counter(words("\n".join(lines))) for *_, lines in windows])
     best = sorted(range(len(windows)), key=lambda i: -of[i])[:60]
     return [(windows[i][0], [[windows[i][1] + 1, windows[i][1] + len(windows[i][2])]]) for i in best] + [(docs[i][0], []) for i in order[:20]], time.perf_counter() - began
 

@@ -6,12 +6,12 @@ use candle_core::{DType, Module, Result, Tensor};
 /// What the weights of the backbone are kept in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Precision {
-    /// 32 bits: the fastest on a CPU, and twice the memory of the checkpoint
+    /// 32 bits: twice the memory of the checkpoint
     #[default]
     F32,
-    /// 16 bits, as in the checkpoint: half the memory, a little slower on a CPU
+    /// 16 bits, as in the checkpoint
     Bf16,
-    /// 8 bits, quantized while loading
+    /// 8 bits, quantized while loading: the fastest on a CPU, and the least memory
     Q8,
 }
 

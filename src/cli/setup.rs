@@ -55,6 +55,9 @@ pub fn setup(request: &Setup, roots: &[PathBuf], options: Vec<String>) -> Result
             Error::bad_argument(format!("{} has no configuration of single projects; leave --project out.", client.title()))
         })?,
     };
+    if request.project {
+        [Some(&path), hooks.as_ref()].into_iter().flatten().try_for_each(|path| setup::in_project(&places.project, path))?;
+    }
     let mut changes = Vec::new();
     if request.remove {
         changes.push(setup::remove(client, path)?);

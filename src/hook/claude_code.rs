@@ -10,13 +10,13 @@ use super::steer;
 use super::told::{Told, end_with};
 
 /// How lines of a file are read, and all of it.
-const READS: &str = "Read with offset and limit shows them, Read again all of it";
+const READS: &str = "Read with offset and limit shows them, or with limit 100000 all of it"; // the same call again is answered without the text
 
 /// Answers an event; nothing is said where things are to stay as they are.
 pub fn answer(event: &str, hook: &Hook<'_>) -> Answer {
     let Ok(event) = serde_json::from_str::<Event>(event) else { return Answer::default() };
     match (event.hook_event_name.as_str(), event.tool_name.as_str()) {
-        ("PreToolUse", "Write") => Answer::only(would_lose(event.input("file_path"), &event.session_id, hook).map(|reason| deny(&reason))),
+        ("PreToolUse", "Write") => Answer::only(would_lose(&event.path("file_path"), &event.reader(), hook).map(|reason| deny(&reason))),
         ("PreToolUse", _) => Answer::only(steer::answer(&event, hook)),
         ("PostToolUse", _) => after(&event, hook).unwrap_or_default(),
         _ => Answer::default(),
@@ -28,11 +28,11 @@ fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
     let (input, response) = (&event.tool_input, &event.tool_response);
     let (text, of) = match event.tool_name.as_str() {
         "Read" if response["type"] == "text" => {
-            let (file, path) = (&response["file"], event.input("file_path").to_owned());
-            let is_whole = event.has_only(&["file_path"]) && file["startLine"] == 1 && file["numLines"] == file["totalLines"];
-            if !is_whole {
+            let (file, path) = (&response["file"], event.path("file_path"));
+            let is_all = file["startLine"] == 1 && file["numLines"] == file["totalLines"];
+            if !is_all || !event.has_only(&["file_path"]) {
                 let first = file["startLine"].as_u64().and_then(|first| usize::try_from(first).ok())?;
-                return chosen(&path, first, file["content"].as_str()?, &event.session_id, hook);
+                return chosen(&path, first, file["content"].as_str()?, is_all, &event.reader(), hook);
             }
             (&file["content"], Of::File(path, READS))
         }
@@ -44,9 +44,9 @@ fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
     };
     let told = || {
         let record = end_with(event.transcript_path.as_ref()?, |record| record.contains(&event.tool_use_id)).ok()?;
-        Some(told(&record, &event.tool_use_id))
+        told(&record, &event.tool_use_id)
     };
-    let noted = pass(&Returned { session: &event.session_id, of, text: text.as_str()? }, told, hook)?;
+    let noted = pass(&Returned { session: &event.reader(), of, text: text.as_str()? }, told, hook)?;
     let replaced = |text: &str| {
         let mut replaced = response.clone();
         match event.tool_name.as_str() {
@@ -80,8 +80,8 @@ struct Message {
     content: Value,
 }
 
-/// What the lines of a record tell, up to the call with this id.
-fn told(record: &str, id: &str) -> Told {
+/// What the lines of a record tell, up to the call with this id; none where that is not there, as a call of another agent is not.
+fn told(record: &str, id: &str) -> Option<Told> {
     let mut told = Told::default();
     let mut is_over = false; // whether a result or the user has spoken since
     for line in record.lines() {
@@ -106,7 +106,7 @@ fn told(record: &str, id: &str) -> Told {
                     match kind {
                         "text" => told.says(text("text")),
                         "thinking" => told.thinks(text("thinking")),
-                        _ if item["id"] == id => return told,
+                        _ if item["id"] == id => return Some(told),
                         _ => told.calls(text("name"), &item["input"]),
                     }
                 }
@@ -114,7 +114,7 @@ fn told(record: &str, id: &str) -> Told {
             }
         }
     }
-    told
+    None
 }
 
 #[cfg(test)]
@@ -142,12 +142,13 @@ mod tests {
             call("d"),
         ];
         let record = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
-        let first = told(&record, "a");
+        let told = |id: &str| super::told(&record, id).expect("the call is there");
+        let first = told("a");
         assert_eq!((first.request.as_str(), first.said.as_str(), first.calls.len()), ("Why is it slow?", "Let me look.", 0));
-        let third = told(&record, "c");
+        let third = told("c");
         assert_eq!((third.said.as_str(), third.said_before.as_str(), third.calls.len()), ("Now the cache.", "Let me look.", 2));
-        let silent = told(&record, "d");
+        let silent = told("d");
         assert_eq!((silent.said.as_str(), silent.said_before.as_str()), ("", "Now the cache."));
-        assert_eq!(told("no JSON\n", "a"), Told::default());
+        assert_eq!([super::told("no JSON\n", "a"), super::told(&record, "e")], [None, None]);
     }
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::command::{output_of, patched};
-use super::event::{Answer, Event, Hook, Returned, deny};
+use super::event::{Answer, Event, Hook, Of, Returned, deny};
 use super::pass::{pass, would_lose};
 use super::told::{Told, end_of};
 
@@ -14,7 +14,7 @@ pub fn answer(event: &str, hook: &Hook<'_>) -> Answer {
     match (event.hook_event_name.as_str(), event.tool_name.as_str()) {
         ("PreToolUse", "apply_patch") => {
             let mut added = patched(event.input("command"), &["*** Add File: "]).map(|path| event.cwd.join(path).display().to_string());
-            Answer::only(added.find_map(|path| would_lose(&path, &event.session_id, hook)).map(|reason| deny(&reason)))
+            Answer::only(added.find_map(|path| would_lose(&path, &event.reader(), hook)).map(|reason| deny(&reason)))
         }
         ("PostToolUse", "Bash") => after(&event, hook).unwrap_or_default(),
         _ => Answer::default(),
@@ -27,10 +27,16 @@ fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
     let of = output_of(event.input("command"), "", &event.cwd)?;
     let Record { told, ended } = Record::told(&end_of(event.transcript_path.as_deref()?).ok()?, &event.tool_use_id);
     let Ended { status, output } = ended?; // else it runs on
-    let text = format!("{}\nProcess exited with code {status}\n", output.trim_end_matches('\n'));
-    let noted = pass(&Returned { session: &event.session_id, of, text: &text }, || Some(told), hook)?;
+    let end = format!("Process exited with code {status}\n");
+    // A file is what was printed and no more; where that failed it is something else.
+    let (text, after) = match of {
+        Of::File(..) if status != 0 => return None,
+        Of::File(..) => (output, end.as_str()),
+        _ => (format!("{}\n{end}", output.trim_end_matches('\n')), ""),
+    };
+    let noted = pass(&Returned { session: &event.reader(), of, text: &text }, || Some(told), hook)?;
     let is_less = noted.question.is_none() || noted.output.text.len() < cut.len();
-    is_less.then(|| Answer::with(noted, |text| json!({ "decision": "block", "reason": text })))
+    is_less.then(|| Answer::with(noted, |text| json!({ "decision": "block", "reason": format!("{text}{after}") })))
 }
 
 /// What the record of a session says up to a call, and of its command.

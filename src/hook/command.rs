@@ -14,28 +14,49 @@ const LONGEST: usize = 4000;
 /// Programs that print lines of files.
 const VIEWERS: [&str; 13] =
     ["cat", "head", "tail", "sed", "nl", "awk", "bat", "less", "echo", "more", "type", "Get-Content", "Select-Object"];
+/// Programs that change the files that they are given.
+const CHANGERS: [&str; 7] = ["tee", "perl", "mv", "cp", "ed", "patch", "truncate"];
+/// Characters of a word by which a shell means other words.
+const OF_SHELL: [char; 6] = ['*', '?', '[', '{', '~', '\\'];
+/// What a redirection may be: it keeps what is printed of errors away, or puts it to the rest.
+const REDIRECTIONS: [&str; 3] = ["2>/dev/null", "2>&1", "&>/dev/null"];
 /// Programs that search.
 const SEARCHES: [&str; 8] = ["rg", "grep", "egrep", "fgrep", "ag", "ack", "findstr", "Select-String"];
 /// What a command that is no more than programs one after the other consists of.
-const PLAIN: [&str; 11] =
-    ["program", "list", "pipeline", "command", "command_name", "word", "string", "string_content", "raw_string", "number", "concatenation"];
+const PLAIN: [&str; 12] = [
+    "program",
+    "list",
+    "pipeline",
+    "redirected_statement",
+    "command",
+    "command_name",
+    "word",
+    "string",
+    "string_content",
+    "raw_string",
+    "number",
+    "concatenation",
+];
 
 /// What the output of a command is of; none where the agent chose the lines of files itself.
 pub fn output_of(command: &str, about: &str, cwd: &Path) -> Option<Of> {
     let other = Of::Command(command.to_owned(), about.to_owned());
     let Some(mut programs) = programs(command) else { return Some(other) };
     let mut directory = cwd.to_owned();
-    if let [first, second, ..] = programs.as_slice()
-        && let [name, to] = first.as_slice()
+    if let [first, _, ..] = programs.as_slice()
+        && let [name, to] = first.words.as_slice()
         && name == "cd"
-        && !second.is_empty()
     {
         directory = lexical(to, &directory);
         programs.remove(0);
     }
-    let is_view = !programs.is_empty() && programs.iter().all(|words| VIEWERS.contains(&words[0].as_str()));
-    match programs.as_slice() {
-        [words] if words.len() == 2 && words[0] == "cat" && !words[1].starts_with('-') => {
+    let is_viewer = |words: &Vec<String>| VIEWERS.contains(&words[0].as_str());
+    // What only says something before another program is no view.
+    let shows = |program: &Program| !program.reads_another && is_viewer(&program.words) && program.words[0] != "echo";
+    let is_view = !programs.is_empty() && (programs.iter().all(|program| is_viewer(&program.words)) || programs.iter().any(shows));
+    let words: Vec<&[String]> = programs.iter().map(|program| program.words.as_slice()).collect();
+    match words.as_slice() {
+        [words] if words.len() == 2 && words[0] == "cat" && !words[1].starts_with('-') && !words[1].contains(OF_SHELL) => {
             Some(Of::File(shown(&lexical(&words[1], &directory)), READS))
         }
         _ if is_view => None,
@@ -56,6 +77,10 @@ pub fn touches(command: &str, path: &Path) -> bool {
     if patched(command, &["*** Update File: ", "*** Add File: "]).any(|changed| path.ends_with(changed)) {
         return true;
     }
+    let Some(programs) = programs(command) else { return true }; // it may do anything
+    if programs.iter().any(|program| CHANGERS.contains(&program.words[0].as_str())) {
+        return true;
+    }
     match output_of(command, "", Path::new("")) {
         Some(Of::File(read, _)) => path.ends_with(named(&read)),
         None => true,
@@ -73,8 +98,15 @@ pub fn patched<'a>(patch: &'a str, marks: &'a [&str]) -> impl Iterator<Item = &'
     patch.lines().filter_map(|line| marks.iter().find_map(|mark| line.strip_prefix(mark))).map(Path::new)
 }
 
-/// The programs of a command, each with its arguments; none where there is more to it than programs one after the other.
-fn programs(command: &str) -> Option<Vec<Vec<String>>> {
+/// A program with its arguments.
+struct Program {
+    words: Vec<String>,
+    /// Whether it reads what another one prints.
+    reads_another: bool,
+}
+
+/// The programs of a command; none where there is more to it than programs one after the other.
+fn programs(command: &str) -> Option<Vec<Program>> {
     if command.len() > LONGEST {
         return None;
     }
@@ -86,7 +118,11 @@ fn programs(command: &str) -> Option<Vec<Vec<String>>> {
     Some(programs)
 }
 
-fn walk(node: Node<'_>, command: &str, programs: &mut Vec<Vec<String>>) -> Option<()> {
+fn walk(node: Node<'_>, command: &str, programs: &mut Vec<Program>) -> Option<()> {
+    if node.kind() == "file_redirect" {
+        let said: String = command[node.byte_range()].split_whitespace().collect();
+        return REDIRECTIONS.contains(&said.as_str()).then_some(());
+    }
     if node.is_named() && !PLAIN.contains(&node.kind()) {
         return None;
     }
@@ -94,10 +130,15 @@ fn walk(node: Node<'_>, command: &str, programs: &mut Vec<Vec<String>>) -> Optio
         let word = |node: Node<'_>| {
             is_plain(node).then(|| command[node.byte_range()].trim_matches(['\'', '"']).to_owned()).filter(|word| !word.is_empty())
         };
-        programs.push(node.named_children(&mut node.walk()).map(word).collect::<Option<_>>()?);
+        programs.push(Program { words: node.named_children(&mut node.walk()).map(word).collect::<Option<_>>()?, reads_another: false });
         return Some(());
     }
-    node.children(&mut node.walk()).try_for_each(|child| walk(child, command, programs))
+    let from = programs.len();
+    node.children(&mut node.walk()).try_for_each(|child| walk(child, command, programs))?;
+    if node.kind() == "pipeline" {
+        programs[from..].iter_mut().skip(1).for_each(|program| program.reads_another = true);
+    }
+    Some(())
 }
 
 fn is_plain(node: Node<'_>) -> bool {
@@ -116,6 +157,7 @@ mod tests {
         assert_eq!(of("cat src/main.rs"), file("/w/src/main.rs"));
         assert_eq!(of("cd src && cat 'a b.rs'"), file("/w/src/a b.rs"));
         assert_eq!(of("cat src/../src/./main.rs"), file("/w/src/main.rs"));
+        assert_eq!(of("cat src/main.rs 2>/dev/null"), file("/w/src/main.rs"));
         assert_eq!(of(&format!("cat {top}/x/a.py")), file("/x/a.py"));
         for chosen in [
             "sed -n '1,200p' src/main.rs",
@@ -124,6 +166,12 @@ mod tests {
             "nl -ba a.rs | sed -n '5,400p'",
             "cat a.rs b.rs",
             "cat -n a.rs",
+            "cat src/*.rs",
+            "cat ~/a.rs",
+            "sed -n '1,200p' a.rs 2>/dev/null",
+            "wc -l a.rs && sed -n '1,400p' a.rs",
+            "sed -n '1,200p' a.rs || true",
+            "git status; cat a.rs",
         ] {
             assert_eq!(of(chosen), None, "{chosen}");
         }
@@ -133,6 +181,7 @@ mod tests {
         for other in [
             "cargo test",
             "cargo test 2>&1 | tail -400",
+            "echo tests && cargo test",
             "for f in *; do cat $f; done",
             "cat $(ls)",
             "cat a > b",
@@ -147,7 +196,13 @@ mod tests {
     #[test]
     fn what_was_printed_or_patched_is_known() {
         let touched = |command: &str| touches(command, Path::new("/w/src/a.rs"));
-        for command in ["cat src/a.rs", "sed -n 1,20p src/a.rs", "apply_patch <<'E'\n*** Begin Patch\n*** Update File: src/a.rs\n@@\nE"] {
+        for command in [
+            "cat src/a.rs",
+            "sed -n 1,20p src/a.rs",
+            "cat > src/a.rs <<'E'\nx\nE",
+            "tee src/a.rs",
+            "apply_patch <<'E'\n*** Begin Patch\n*** Update File: src/a.rs\n@@\nE",
+        ] {
             assert!(touched(command), "{command}");
         }
         for command in ["cat src/b.rs", "rg x src/a.rs", "*** Update File: src/b.rs", "cargo test"] {

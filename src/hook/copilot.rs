@@ -25,10 +25,10 @@ fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
     let response = &event.tool_response;
     let text = response["textResultForLlm"].as_str().filter(|_| response["resultType"] == "success")?;
     let of = match event.tool_name.as_str() {
-        "view" if event.has_only(&["path"]) => Of::File(event.input("path").to_owned(), READS),
+        "view" if event.has_only(&["path"]) => Of::File(event.path("path"), READS),
         "view" => {
             let first = event.tool_input["view_range"][0].as_u64()?.try_into().ok()?;
-            return chosen(event.input("path"), first, text, &event.session_id, hook);
+            return chosen(&event.path("path"), first, text, false, &event.reader(), hook);
         }
         "grep" => Of::Search(event.input("pattern").to_owned()),
         "bash" => output_of(event.input("command"), event.input("description"), &event.cwd)?,
@@ -41,7 +41,7 @@ fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
         own(&told).map(|own| told.calls.remove(own));
         Some(told)
     };
-    let noted = pass(&Returned { session: &event.session_id, of, text }, told, hook)?;
+    let noted = pass(&Returned { session: &event.reader(), of, text }, told, hook)?;
     Some(Answer::with(noted, |text| json!({ "modifiedResult": { "resultType": "success", "textResultForLlm": text } })))
 }
 

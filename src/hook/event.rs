@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::tools::{Output, Session};
+use crate::workspace::given::{lexical, shown};
 
 /// What a client says before and after it uses a tool. Copilot CLI has its own names.
 #[derive(Deserialize)]
@@ -13,6 +14,9 @@ pub struct Event {
     /// The session.
     #[serde(alias = "sessionId")]
     pub session_id: String,
+    /// The agent within it, if it is not the first.
+    #[serde(default)]
+    pub agent_id: Option<String>,
     /// Where the session is recorded.
     pub transcript_path: Option<PathBuf>,
     /// The directory that the client works in.
@@ -38,6 +42,16 @@ impl Event {
     /// An argument that is a text; an empty one where there is none.
     pub fn input(&self, name: &str) -> &str {
         self.tool_input[name].as_str().unwrap_or_default()
+    }
+
+    /// An argument that is a path, beneath the directory that the client works in; empty where there is none.
+    pub fn path(&self, name: &str) -> String {
+        Some(self.input(name)).filter(|path| !path.is_empty()).map_or_else(String::new, |path| shown(&lexical(path, &self.cwd)))
+    }
+
+    /// Who reads: the session, or an agent within it, which has not read what the session has.
+    pub fn reader(&self) -> String {
+        self.agent_id.as_ref().map_or_else(|| self.session_id.clone(), |agent| format!("{}-{agent}", self.session_id))
     }
 
     /// An argument that is a number.

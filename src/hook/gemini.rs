@@ -19,7 +19,7 @@ pub fn answer(event: &str, hook: &Hook<'_>) -> Answer {
     let Ok(event) = serde_json::from_str::<Event>(event) else { return Answer::default() };
     match (event.hook_event_name.as_str(), event.tool_name.as_str()) {
         ("BeforeTool", "write_file") => {
-            Answer::only(would_lose(event.input("file_path"), &event.session_id, hook).map(|reason| replaced(&reason).to_string()))
+            Answer::only(would_lose(&event.path("file_path"), &event.reader(), hook).map(|reason| replaced(&reason).to_string()))
         }
         ("AfterTool", _) => after(&event, hook).unwrap_or_default(),
         _ => Answer::default(),
@@ -32,17 +32,20 @@ fn after(event: &Event, hook: &Hook<'_>) -> Option<Answer> {
     let content = response["llmContent"].as_str().filter(|_| response["error"].is_null())?;
     let cut = content.split_once(CUT).map(|(_, lines)| lines).filter(|_| event.tool_name == "read_file");
     let of = match event.tool_name.as_str() {
-        "read_file" if event.has_only(&["file_path"]) && cut.is_none() => Of::File(event.input("file_path").to_owned(), READS),
+        "read_file" if event.has_only(&["file_path"]) && cut.is_none() => Of::File(event.path("file_path"), READS),
         "read_file" => {
             let first = event.number("start_line").unwrap_or(1);
-            return chosen(event.input("file_path"), first, cut.unwrap_or(content), &event.session_id, hook);
+            return chosen(&event.path("file_path"), first, cut.unwrap_or(content), false, &event.reader(), hook);
         }
         "grep_search" => Of::Search(event.input("pattern").to_owned()),
-        "run_shell_command" => output_of(event.input("command"), event.input("description"), &event.cwd)?,
+        "run_shell_command" => match output_of(event.input("command"), event.input("description"), &event.cwd)? {
+            Of::File(..) => return None, // with more around it than the file
+            of => of,
+        },
         _ => return None,
     };
     let told = || Some(told(&end_of(event.transcript_path.as_ref()?).ok()?));
-    let noted = pass(&Returned { session: &event.session_id, of, text: content }, told, hook)?;
+    let noted = pass(&Returned { session: &event.reader(), of, text: content }, told, hook)?;
     Some(Answer::with(noted, replaced))
 }
 

@@ -34,7 +34,7 @@ pub fn answer(event: &str, hook: &Hook<'_>) -> Answer {
     let event = &said.event;
     match (event.hook_event_name.as_str(), event.tool_name.as_str()) {
         ("tool.execute.before", "write") => {
-            let reason = would_lose(event.input("filePath"), &event.session_id, hook);
+            let reason = would_lose(&event.path("filePath"), &event.reader(), hook);
             Answer::only(reason.map(|reason| json!({ "deny": reason }).to_string()))
         }
         ("tool.execute.after", _) => after(&said, hook).unwrap_or_default(),
@@ -48,10 +48,10 @@ fn after(said: &Said, hook: &Hook<'_>) -> Option<Answer> {
     let output = event.tool_response.as_str()?;
     let (of, text) = match event.tool_name.as_str() {
         "read" => {
-            let (path, first) = (event.input("filePath").to_owned(), event.number("offset").unwrap_or(1));
+            let (path, first) = (event.path("filePath"), event.number("offset").unwrap_or(1));
             let (text, is_whole) = file(output, first)?;
             if !is_whole || !event.has_only(&["filePath"]) {
-                return chosen(&path, first, &text, &event.session_id, hook);
+                return chosen(&path, first, &text, is_whole && first == 1, &event.reader(), hook);
             }
             (Of::File(path, READS), text)
         }
@@ -60,7 +60,7 @@ fn after(said: &Said, hook: &Hook<'_>) -> Option<Answer> {
         _ => return None,
     };
     let told = || Some(told(&said.messages, &event.tool_use_id));
-    let noted = pass(&Returned { session: &event.session_id, of, text: &text }, told, hook)?;
+    let noted = pass(&Returned { session: &event.reader(), of, text: &text }, told, hook)?;
     Some(Answer::with(noted, |text| json!({ "output": text })))
 }
 

@@ -35,9 +35,13 @@ pub fn pass(returned: &Returned<'_>, told: impl FnOnce() -> Option<Told>, hook: 
     Some(noted(output, Some(question.as_str().to_owned())))
 }
 
-/// Lines of a file that the agent chose come as they are, from the line `first`; after an excerpt of it they are of interest to the ledger.
-pub fn chosen(path: &str, first: usize, text: &str, session: &str, hook: &Hook<'_>) -> Option<Answer> {
-    let is_known = Notes::of(&hook.memory, session, "shown").has(&excerpt_of(path));
+/// Lines of a file that the agent chose, all of them or not, come as they are, from the line `first`; after an excerpt of it they are of interest to the ledger.
+pub fn chosen(path: &str, first: usize, text: &str, is_all: bool, session: &str, hook: &Hook<'_>) -> Option<Answer> {
+    let notes = Notes::of(&hook.memory, session, "shown");
+    let is_known = notes.has(&excerpt_of(path));
+    if is_known && is_all {
+        let _ = notes.once(&whole(path)); // it may be noted already
+    }
     is_known.then(|| Answer {
         said: String::new(),
         noted: Some(Noted { session: session.to_owned(), output: seen(path, first, text), question: None }),
@@ -49,7 +53,7 @@ pub fn would_lose(path: &str, session: &str, hook: &Hook<'_>) -> Option<String> 
     let notes = Notes::of(&hook.memory, session, "shown");
     let in_part = notes.has(&excerpt_of(path)) && !notes.has(&whole(path)) && lexical(path, Path::new("")).exists();
     in_part.then(|| {
-        format!("You have seen only an excerpt of {path}, and writing it would lose the rest. Read it again, which shows all of it, or edit it in place.")
+        format!("You have seen only an excerpt of {path}, and writing it would lose the rest. Read all of its lines, or edit it in place.")
     })
 }
 

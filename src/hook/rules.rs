@@ -38,8 +38,8 @@ const CHANGES: [&str; 22] = [
 ];
 const INTENTS: [&str; 9] = ["i'll", "i will", "let me", "let's", "now", "going to", "i can", "ready to", "time to"];
 /// Tools that show or change a file, of all clients.
-const OF_FILES: [&str; 12] =
-    ["Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "read_file", "replace", "edit", "write_file", "view", "read", "write"];
+const OF_FILES: [&str; 13] =
+    ["Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "read_file", "replace", "edit", "write_file", "view", "create", "read", "write"];
 
 /// Whether a result is so large that something may be left out.
 pub fn is_large(text: &str) -> bool {
@@ -60,11 +60,13 @@ pub fn may_be_pruned(returned: &Returned<'_>, told: &Told, notes: &Notes) -> boo
 /// Whether a file was read, changed or written before in this session.
 fn was_used(told: &Told, path: &str) -> bool {
     let (name, path) = (one_name(path), lexical(path, Path::new("")));
+    // Some clients take a path relative to their directory, and the same one absolute.
+    let is_same = |value: &str| one_name(value) == name || Path::new(value).is_relative() && path.ends_with(lexical(value, Path::new("")));
     let is_it = |called: &Called| {
         let values = called.input.as_object().into_iter().flatten().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
         values.into_iter().any(|(key, value)| match key {
             "file_path" | "path" | "filePath" | "absolute_path" | "notebook_path" => {
-                one_name(value) == name && OF_FILES.contains(&called.tool.as_str())
+                is_same(value) && OF_FILES.contains(&called.tool.as_str())
             }
             "command" | "cmd" | "input" => touches(value, &path),
             _ => false,
@@ -75,9 +77,14 @@ fn was_used(told: &Told, path: &str) -> bool {
 
 /// Whether the agent says that it changes something next.
 fn is_about_to_change(said: &str) -> bool {
-    let said = said.to_lowercase();
+    let said = said.to_lowercase().replace('’', "'");
+    let begins = |clause: &str, at: usize| !clause[..at].ends_with(char::is_alphanumeric);
+    let after = |clause: &str, intent: &str| {
+        let places = clause.match_indices(intent).filter(|(at, _)| begins(clause, *at));
+        places.map(|(at, _)| clause[at + intent.len()..].to_owned()).collect::<Vec<_>>()
+    };
     let clauses = said.split(['.', '!', '?', ';', '\n']);
-    clauses.filter_map(|clause| INTENTS.iter().find_map(|intent| clause.split_once(intent)).map(|(_, rest)| rest)).any(|rest| {
+    clauses.flat_map(|clause| INTENTS.iter().flat_map(move |intent| after(clause, intent))).any(|rest| {
         let first =
             rest.trim_start_matches([',', ' ']).trim_start_matches("now ").trim_start_matches("just ").trim_start_matches("go ahead and ");
         CHANGES.iter().any(|change| first.strip_prefix(change).is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric())))
@@ -90,10 +97,22 @@ mod tests {
 
     #[test]
     fn what_is_about_to_be_changed_is_told() {
-        for said in ["Now let me add the option to the parser.", "I'll fix this in the reader.", "Good. Now, update the cache:"] {
+        for said in [
+            "Now let me add the option to the parser.",
+            "I'll fix this in the reader.",
+            "I’ll fix this in the reader.",
+            "Let me read the parser so I can edit it.",
+            "Good. Now, update the cache:",
+        ] {
             assert!(is_about_to_change(said), "{said}");
         }
-        for said in ["Let me look at how fixes are applied.", "I'll read the file that adds options.", "Where is the change made?", ""] {
+        for said in [
+            "Let me look at how fixes are applied.",
+            "I'll read the file that adds options.",
+            "We know add is slow.",
+            "Where is the change made?",
+            "",
+        ] {
             assert!(!is_about_to_change(said), "{said}");
         }
     }

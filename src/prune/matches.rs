@@ -228,12 +228,12 @@ impl Results {
         let whole = self.page(&all, most);
         let clipped = self.files.iter().any(|file| file.clipped);
         let whole_fits = whole.gaps == 0 && !whole.full && !clipped;
-        let is_whole = matches!(decision, Decision::Whole) && whole_fits;
         let is_large = whole.length > LARGE && self.files.len() > MANY_FILES;
-        if is_whole && unshown == Unshown::default() && remarks.is_empty() && !is_large {
+        if matches!(decision, Decision::Whole) && whole_fits && unshown == Unshown::default() && remarks.is_empty() && !is_large {
             return whole.body;
         }
         let page = self.page(&kept, room(most));
+        let is_whole = matches!(decision, Decision::Whole) && page.gaps == 0 && !page.full && !clipped;
         let (matches, files) = (counted(self.matches(), "match"), counted(self.files.len(), "file"));
         let seen = self.files.iter().flat_map(|file| &file.lines).filter(|line| line.is_match).count();
         let mut notes = match decision {
@@ -267,10 +267,9 @@ impl Results {
             notes.push_str(" Not all of the context fits; ask for less of it.");
         }
         if page.gaps > 0 {
-            let way = match whole_fits {
-                true => "the same search without a question shows them",
-                false => NARROWER,
-            };
+            let was_asked = matches!(decision, Decision::Partial(_) | Decision::Unanswered(_));
+            let comes_whole = was_asked && whole_fits && whole.length <= room(most); // below a header, too
+            let way = if comes_whole { "the same search without a question shows them" } else { NARROWER };
             let what = if page.separate { "lines" } else { "matches" };
             notes.push_str(&format!(" {MARKER} = {what} left out; {way}."));
         }

@@ -112,6 +112,8 @@ const ROUTINE_STARTS: [&str; 25] = [
     "ok  \t",
     "npm http fetch GET 200",
 ];
+/// How many of the starts are before the name of what something is done with.
+const DOINGS: usize = 7;
 const ROUTINE_ENDS: [&str; 3] = [" ... ok", " PASSED", "... passed"];
 
 static FAILURE: LazyLock<AhoCorasick> = LazyLock::new(|| any_of(&FAILURES));
@@ -126,7 +128,7 @@ pub fn always_shown(lines: &[&str]) -> Vec<bool> {
     let mut stays = vec![false; lines.len()];
     for (i, line) in lines.iter().enumerate() {
         stays[i] |= i < FIRST || i + LAST >= lines.len();
-        if is_routine(line) {
+        if is_routine(line) && !goes_wrong(line) {
             continue; // a test of errors that went well
         }
         if FAILURE.is_match(*line) || DETAILS.iter().any(|start| line.starts_with(start)) {
@@ -135,6 +137,13 @@ pub fn always_shown(lines: &[&str]) -> Vec<bool> {
         stays[i] |= TOTAL.is_match(*line);
     }
     stays
+}
+
+/// Whether a line that says what is done with something says, after its name, that it failed.
+fn goes_wrong(line: &str) -> bool {
+    let line = line.trim();
+    let of = ROUTINE_STARTS[..DOINGS].iter().find_map(|start| line.strip_prefix(start));
+    of.and_then(|of| of.split_once(' ')).is_some_and(|(_, after)| FAILURE.is_match(after))
 }
 
 /// Whether a line says only that something went well, or on.

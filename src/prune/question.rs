@@ -16,6 +16,8 @@ const SHOUTED: usize = 6;
 const SHORTEST_WORD: usize = 3;
 /// Names that are said to be absent, at most.
 const MOST_ABSENT: usize = 3;
+/// Places of words in a line that are looked at, at most.
+const MOST_PLACES: usize = 100_000;
 
 /// What the reader wants to know: complete, self-contained and not too long.
 #[derive(Debug, Clone)]
@@ -115,7 +117,8 @@ impl FocusQuestion {
         words.sort_unstable();
         words.dedup();
         let Ok(finder) = AhoCorasick::builder().ascii_case_insensitive(true).build(&words) else { return 0..0 };
-        let found: Vec<_> = finder.find_overlapping_iter(line).map(|place| (place.pattern().as_usize(), place.range())).collect();
+        let found = finder.find_overlapping_iter(line).map(|place| (place.pattern().as_usize(), place.range()));
+        let found: Vec<_> = found.take(MOST_PLACES).collect();
         let mut times = vec![0.0; words.len()];
         found.iter().for_each(|(word, _)| times[*word] += 1.0);
         let worth = |word: usize| words[word].len() as f64 / times[word];

@@ -15,16 +15,20 @@ fn is_for_terminal(text: &str) -> bool {
 
 /// A text as a terminal of endless width shows it, which most texts are already. Of a line that was written several times that is the last time.
 pub fn shown(text: &str) -> Cow<'_, str> {
-    if is_for_terminal(text) { rendered(text).into() } else { text.into() }
+    // Some texts have lines that end in a carriage return alone, and no other line ends.
+    let is_one_line = !text.contains(['\n', '\x1b', '\x08']);
+    if !is_one_line && is_for_terminal(text) { rendered(text).into() } else { text.into() }
 }
 
 fn rendered(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut blanks = text.len().max(BLANKS); // that may be filled in all
     for line in text.split_inclusive('\n') {
         let content = line.strip_suffix('\n').unwrap_or(line).trim_end_matches('\r');
         if is_for_terminal(content) {
-            let mut screen = Line::default();
+            let mut screen = Line { longest: LONGEST.min(content.len() + blanks), work: WORK + 4 * content.len(), ..Line::default() };
             Parser::new().advance(&mut screen, ended(content).as_bytes());
+            blanks -= blanks.min(screen.cells.len().saturating_sub(content.len()));
             let would_vanish = screen.cells.is_empty() && !line.ends_with('\n'); // a last line without a line break
             out.push_str(if would_vanish { content } else { "" });
             out.extend(screen.cells);
@@ -59,15 +63,30 @@ struct Line {
     column: usize,
     /// Whether the cursor went back to the beginning, so that what comes takes the place of all.
     anew: bool,
+    /// How far a movement of the cursor goes.
+    longest: usize,
+    /// Characters that may still be moved or overwritten by a sequence: more of them does nothing.
+    work: usize,
 }
 
 /// No line of a terminal is longer, in characters: a movement of the cursor alone fills it.
 const LONGEST: usize = 10_000;
+/// Blanks that are filled in where the cursor was moved, in all of a short text.
+const BLANKS: usize = 1 << 20;
+/// Characters of a line that sequences move or overwrite, beside some times its length.
+const WORK: usize = 100 * LONGEST;
 
 impl Line {
     fn to(&mut self, column: usize) {
         self.anew = column == 0;
-        self.column = column.min(LONGEST);
+        self.column = column.min(self.longest);
+    }
+
+    /// Whether so many characters may be moved or overwritten.
+    fn has_worked(&mut self, characters: usize) -> bool {
+        let may = characters <= self.work;
+        self.work -= characters.min(self.work);
+        may
     }
 }
 
@@ -103,11 +122,11 @@ impl Perform for Line {
             ('G', _) => self.to(given.max(1) - 1),
             ('K', 0) => self.cells.truncate(self.column),
             ('K', 2) | ('J', 2) => self.cells.clear(),
-            ('K', 1) => {
+            ('K', 1) if self.has_worked(self.column) => {
                 let end = self.column.min(self.cells.len());
                 self.cells[..end].fill(' ');
             }
-            ('P', _) => {
+            ('P', _) if self.has_worked(self.cells.len()) => {
                 let from = self.column.min(self.cells.len());
                 let to = (from + given.max(1)).min(self.cells.len());
                 self.cells.drain(from..to);
@@ -141,6 +160,21 @@ mod tests {
             assert_eq!(rendered(written), seen, "{written:?}");
         }
         assert!(!is_for_terminal("a\r\nb\r\n\r") && is_for_terminal("a\rb\n") && is_for_terminal("\x1b[0m"));
+    }
+
+    #[test]
+    fn what_is_shown_has_bounds() {
+        let jumps = "\x1b[9999Cx\n".repeat(20_000);
+        assert!(rendered(&jumps).len() < 2 * jumps.len() + 2 * BLANKS);
+        assert_eq!(rendered("\x1b[40Cx\n"), format!("{}x\n", " ".repeat(40)));
+        let cleared = format!("{}{}\n", "a".repeat(200_000), "\x1b[1K\x1b[P".repeat(20_000));
+        assert!(rendered(&cleared).len() <= 200_001);
+    }
+
+    #[test]
+    fn lines_of_old_are_not_overwritten() {
+        assert_eq!(shown("a\rb\rc"), "a\rb\rc");
+        assert_eq!(shown("10 %\r20 %\nb\n"), "20 %\nb\n");
     }
 
     proptest! {

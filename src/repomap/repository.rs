@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::symbols::{Symbol, symbols};
 use crate::syntax::{Access, Import, Language, Syntax};
+use crate::workspace::listing::is_settled;
 use crate::workspace::text::read;
 use crate::workspace::{Location, OpenFile, Stamp, Workspace};
 
@@ -16,6 +17,11 @@ use crate::workspace::{Location, OpenFile, Stamp, Workspace};
 const LARGEST_SOURCE: u64 = 1_000_000;
 /// Files that are remembered, at most: some kilobytes each.
 const REMEMBERED: usize = 10_000;
+
+/// Symbols of a file, at most: no map shows more.
+const MOST_SYMBOLS: usize = 2000;
+/// Places that are remembered as there or not, at most.
+const MOST_PLACES: usize = 200_000;
 
 /// Why a file is not in the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -114,7 +120,11 @@ impl<'a> Repository<'a> {
         let known = lock(&self.exists).get(&key).copied();
         known.unwrap_or_else(|| {
             let found = find_out();
-            lock(&self.exists).insert(key, found);
+            let mut exists = lock(&self.exists);
+            if exists.len() >= MOST_PLACES {
+                exists.clear();
+            }
+            exists.insert(key, found);
             found
         })
     }
@@ -138,17 +148,21 @@ impl<'a> Repository<'a> {
             return known.clone();
         }
         let parsed = self.parse(open, language).map(|syntax| {
-            let symbols = symbols(&syntax.definitions).into();
+            let mut symbols = symbols(&syntax.definitions);
+            symbols.truncate(MOST_SYMBOLS);
+            let symbols = symbols.into();
             Arc::new(Parsed { imports: syntax.imports.clone(), symbols })
         });
         if matches!(parsed, Err(Skipped::Unreadable | Skipped::Parser)) {
             return parsed; // it may be readable the next time, or the call was withdrawn
         }
-        let mut memory = lock(&self.memory.0);
-        if memory.len() >= REMEMBERED {
-            memory.clear();
+        if is_settled(changed) {
+            let mut memory = lock(&self.memory.0);
+            if memory.len() >= REMEMBERED {
+                memory.clear();
+            }
+            memory.insert(key, (stamp, parsed.clone()));
         }
-        memory.insert(key, (stamp, parsed.clone()));
         parsed
     }
 

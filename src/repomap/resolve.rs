@@ -12,14 +12,17 @@ use crate::syntax::{Import, Language};
 /// Directories that are often on the path of a language's imports, beside the top.
 const SOURCE_ROOTS: [&str; 5] = ["", "src", "lib", "python", "include"];
 const CLASS_ENDINGS: [&str; 2] = [".java", ".kt"];
+/// Files that a file imports, at most: a wildcard may mean thousands.
+const MOST: usize = 500;
 const SCRIPT_ENDINGS: [&str; 12] = ["ts", "tsx", "d.ts", "js", "jsx", "mjs", "cjs", "mts", "cts", "vue", "svelte", "astro"];
 
 /// The files that `path` imports, in the order of its imports, each once and never itself.
 pub fn files(path: &str, imports: &[Import], repository: &Repository<'_>) -> Vec<String> {
     let mut seen = HashSet::from([path.to_owned()]);
-    let mut found: Vec<String> = imports.iter().flat_map(|import| meant(path, import, repository)).collect();
-    found.retain(|file| seen.insert(file.clone()));
-    found
+    let mut known: HashSet<&Import> = HashSet::new(); // some files say the same a thousand times
+    let asked = imports.iter().take_while(|_| !repository.is_cancelled()).filter(|import| known.insert(*import));
+    let found = asked.flat_map(|import| meant(path, import, repository)).filter(|file| seen.insert(file.clone()));
+    found.take(MOST).collect()
 }
 
 fn meant(path: &str, import: &Import, repository: &Repository<'_>) -> Vec<String> {

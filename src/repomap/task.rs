@@ -8,6 +8,9 @@ pub const PREFIX: &str = "/testbed/";
 /// Paths taken from one task, at most.
 const MOST: usize = 200;
 
+/// Longer paths are none, in bytes.
+const LONGEST: usize = 4096;
+
 /// The paths of source files in lines such as `Path: '/testbed/pkg/module.py'`, each once, in order: those below `prefix` without it.
 pub fn paths(task: &str, prefix: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
@@ -16,14 +19,19 @@ pub fn paths(task: &str, prefix: &str) -> Vec<String> {
             let rest = line[at + "Path".len()..].trim_start_matches(['*', '_', '`']);
             let Some(rest) = rest.strip_prefix(':') else { continue };
             let rest = rest.trim_start_matches(['*', '_', ' ', '\t']);
+            let end = (0..=LONGEST.min(rest.len())).rev().find(|end| rest.is_char_boundary(*end));
+            let rest = &rest[..end.unwrap_or(0)];
             let path = match rest.chars().next() {
                 Some(quote @ ('\'' | '"' | '`')) => rest[1..].split(quote).next().unwrap_or_default(),
                 _ => rest.split([' ', '\t', ',', ')']).next().unwrap_or_default().trim_end_matches(['.', ';', ':', '*']),
             };
             let path = path.strip_prefix(prefix).unwrap_or(path);
             let path = path.strip_prefix("./").unwrap_or(path);
-            if Language::of(path).is_some() && !found.iter().any(|other| other == path) && found.len() < MOST {
+            if Language::of(path).is_some() && !found.iter().any(|other| other == path) {
                 found.push(path.to_owned());
+            }
+            if found.len() == MOST {
+                return found;
             }
         }
     }

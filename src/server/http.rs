@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -30,6 +30,7 @@ use tower::Layer;
 
 use super::connections::{self, Connection};
 use super::places::{Place, Places};
+use super::stdio::check::too_many_values;
 use super::stdio::mend::mend;
 use super::{PATIENCE, Server};
 use crate::error::shorten;
@@ -62,7 +63,7 @@ struct Gate {
     /// Requests whose bodies are coming in.
     coming: Arc<Places>,
     /// Requests that run or wait.
-    admitted: Semaphore,
+    admitted: Arc<Semaphore>,
     /// Refused requests that are read to their end.
     draining: Semaphore,
 }
@@ -94,7 +95,7 @@ pub async fn serve(
         token,
         loopback: listener.local_addr()?.ip().is_loopback(),
         coming: Places::new((descriptors / 8).clamp(1, COMING), COMING_BYTES),
-        admitted: Semaphore::new((descriptors / 8).clamp(1, at_once + QUEUE)),
+        admitted: Arc::new(Semaphore::new((descriptors / 8).clamp(1, at_once + QUEUE))),
         draining: Semaphore::new(QUEUE),
     });
     let slots = Arc::new(Semaphore::new(at_once));
@@ -161,7 +162,7 @@ async fn admit(State(gate): State<Arc<Gate>>, Extension(connection): Extension<C
         }
         return refusal;
     }
-    let _busy = connection.busy();
+    let busy_until = connection.busy();
     let coming = gate.coming.take(lost.clone());
     let read = tokio::select! {
         () = lost.cancelled() => return busy(),
@@ -176,12 +177,29 @@ async fn admit(State(gate): State<Arc<Gate>>, Extension(connection): Extension<C
         Ok(Err(_)) => return detail(StatusCode::BAD_REQUEST, "The request's body broke off."),
         Err(_) => return detail(StatusCode::REQUEST_TIMEOUT, "The request's body did not come in time."),
     };
-    let Ok(_admitted) = gate.admitted.try_acquire() else { return busy() };
+    let Ok(admitted) = Arc::clone(&gate.admitted).try_acquire_owned() else { return busy() };
     let body = match mend(&body) {
         Cow::Owned(mended) => mended,
         Cow::Borrowed(_) => body,
     };
-    next.run(Request::from_parts(parts, body.into())).await
+    let answer = next.run(Request::from_parts(parts, body.into())).await;
+    let is_stream = answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    if is_stream { answer.map(|body| held(body, (busy_until, admitted))) } else { answer }
+}
+
+/// A body that tells of a call as it goes on, and holds what the call holds to its end; no longer than a client may take to read an answer.
+fn held(body: Body, what: impl Send + 'static) -> Body {
+    let held = Arc::new(Mutex::new(Some(what)));
+    let weak = Arc::downgrade(&held);
+    tokio::spawn(async move {
+        tokio::time::sleep(connections::ANSWER).await;
+        let held = weak.upgrade();
+        held.iter().for_each(|held| drop(held.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    });
+    Body::new(body.map_frame(move |frame| {
+        let _ = &held;
+        frame
+    }))
 }
 
 /// A body of up to `most` bytes; none if it is longer. The rest of a longer one is read and dropped, up to [`LINGER`] bytes, because a client
@@ -243,6 +261,9 @@ async fn as_json_rpc(request: Request, next: Next) -> Response {
     };
     let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let is_json = kind.to_ascii_lowercase().starts_with("application/json");
+    if let Some(refusal) = too_many_values(&body) {
+        return (StatusCode::BAD_REQUEST, Json(refusal)).into_response();
+    }
     let answer = next.run(Request::from_parts(parts, body.clone().into())).await;
     if is_json && answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE { unreadable(&body) } else { answer }
 }

@@ -196,9 +196,11 @@ fn own_hooks(entries: &CstArray) -> impl Iterator<Item = (CstArray, CstNode)> {
 }
 
 /// Whether the command of a hook is codeskim's, wherever the program is.
-fn starts_codeskim(command: &str) -> bool {
-    let Some((program, _)) = command.split_once(HOOK) else { return false };
-    program.trim_end().trim_matches(['\'', '"']).rsplit(['/', '\\', ' ']).next().is_some_and(|name| name.starts_with(NAME))
+pub fn starts_codeskim(command: &str) -> bool {
+    let is_codeskim = |program: &str| {
+        program.trim_end().trim_matches(['\'', '"']).rsplit(['/', '\\', ' ']).next().is_some_and(|name| name.starts_with(NAME))
+    };
+    command.match_indices(HOOK).any(|(at, _)| is_codeskim(&command[..at]))
 }
 
 /// Takes them out, and the entries that are empty then.
@@ -256,10 +258,36 @@ fn implicit() -> Table {
 
 /// An edit of a text whose lines may end in `\r\n`, by an editor that writes `\n`.
 fn with_line_ends_of(text: &str, edit: impl Fn(&str) -> Result<String, String>) -> Result<String, String> {
-    if text.contains("\r\n") { Ok(edit(&text.replace("\r\n", "\n"))?.replace('\n', "\r\n")) } else { edit(text) }
+    if !text.contains("\r\n") {
+        return edit(text);
+    }
+    let plain = text.replace("\r\n", "\n");
+    let edited = edit(&plain)?;
+    if edited == plain {
+        return Ok(text.to_owned());
+    }
+    if text.matches('\n').count() > text.matches("\r\n").count() {
+        return Err("some of its lines end in CRLF and others in LF".to_owned());
+    }
+    Ok(edited.replace('\n', "\r\n"))
 }
 
 fn ended(text: String) -> String {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     if text.is_empty() || text.ends_with('\n') { text } else { text + end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::starts_codeskim;
+
+    #[test]
+    fn a_hook_is_known_wherever_the_program_is() {
+        for own in ["'/usr/bin/codeskim' hook codex", "'/me/webhook service/codeskim.exe' hook codex --root '/a'", "codeskim hook gemini"] {
+            assert!(starts_codeskim(own), "{own}");
+        }
+        for other in ["'/usr/bin/other' hook codex", "webhook codeskim", "codeskim"] {
+            assert!(!starts_codeskim(other), "{other}");
+        }
+    }
 }

@@ -48,6 +48,14 @@ pub fn is_own(client: Client) -> bool {
     matches!(client, Client::Copilot | Client::Opencode)
 }
 
+/// Whether a file is such a one, as codeskim has written it.
+pub fn wrote(client: Client, text: &str) -> bool {
+    match client {
+        Client::Opencode => text.lines().next() == PLUGIN.lines().next(),
+        _ => edit::starts_codeskim(text),
+    }
+}
+
 /// At which events codeskim is run, and for which tools, by clients whose hooks are in one file.
 fn events(client: Client, kind: HookKind) -> &'static [(&'static str, &'static str)] {
     match (client, kind) {
@@ -66,8 +74,8 @@ fn events(client: Client, kind: HookKind) -> &'static [(&'static str, &'static s
 pub fn with(client: Client, kind: HookKind, launch: &Launch, text: &str) -> Result<String, String> {
     match client {
         Client::Opencode => {
-            let (name, roots) = (client.name(), roots(launch).flat_map(|root| ["--root", root]));
-            let command: Vec<&str> = [&launch.command, "hook", &name].into_iter().chain(roots).collect();
+            let name = client.name();
+            let command: Vec<&str> = [&launch.command, "hook", &name].into_iter().chain(passed_on(launch)).collect();
             let plugin = PLUGIN.replacen("const COMMAND = []", &format!("const COMMAND = {}", json!(command)), 1);
             Ok(plugin.replacen("const LARGE = 0", &format!("const LARGE = {LARGE}"), 1))
         }
@@ -104,8 +112,9 @@ impl Shell {
 
     /// A command that runs codeskim as a client's hook.
     fn command(self, client: Client, launch: &Launch) -> String {
-        let roots = roots(launch).map(|root| format!(" --root {}", self.quoted(root)));
-        let rest = format!("{HOOK}{}{}", client.name(), roots.collect::<String>());
+        let is_option = |argument: &str| ["--root"].iter().chain(&FLAGS).any(|option| argument == *option);
+        let said = |argument: &str| if is_option(argument) { format!(" {argument}") } else { format!(" {}", self.quoted(argument)) };
+        let rest = format!("{HOOK}{}{}", client.name(), passed_on(launch).map(said).collect::<String>());
         let program = self.quoted(&launch.command);
         match self {
             Self::Posix => format!("{program} {rest}"),
@@ -123,8 +132,17 @@ impl Shell {
     }
 }
 
-fn roots(launch: &Launch) -> impl Iterator<Item = &str> {
-    launch.arguments.windows(2).filter(|pair| pair[0] == "--root").map(|pair| pair[1].as_str())
+/// Options of a server without a value that are a hook's, too: what is noted.
+const FLAGS: [&str; 2] = ["--no-ledger", "--ledger-questions"];
+
+/// The arguments of a server that are a hook's, too.
+fn passed_on(launch: &Launch) -> impl Iterator<Item = &str> {
+    let arguments = launch.arguments.iter().map(String::as_str);
+    let before = std::iter::once("").chain(arguments.clone());
+    let is_root = |argument: &str| argument == "--root";
+    let is_passed =
+        move |(before, argument): &(&str, &str)| is_root(before) || is_root(argument) || FLAGS.iter().any(|flag| flag == argument);
+    before.zip(arguments).filter(is_passed).map(|(_, argument)| argument)
 }
 
 /// What is left to do before a hook runs.
@@ -138,12 +156,19 @@ mod tests {
 
     #[test]
     fn each_shell_is_told_the_program_in_its_own_way() {
-        let arguments = ["--root", r"C:\it's here"].map(str::to_owned).to_vec();
+        let arguments = ["--keep", "strict", "--root", r"C:\it's here"].map(str::to_owned).to_vec();
         let launch = Launch { command: r"C:\Program Files\codeskim.exe".to_owned(), arguments };
         let told = |client, on_windows| Shell::of(client, on_windows).command(client, &launch);
         let posix = r"'C:\Program Files\codeskim.exe' hook claude-code --root 'C:\it'\''s here'";
         assert_eq!([told(Client::ClaudeCode, false), told(Client::ClaudeCode, true)], [posix, posix]);
         assert_eq!(told(Client::Gemini, true), r"& 'C:\Program Files\codeskim.exe' hook gemini --root 'C:\it''s here'");
         assert_eq!(told(Client::Codex, true), r#"cmd /c call "C:\Program Files\codeskim.exe" hook codex --root "C:\it's here""#);
+        let launch =
+            Launch { command: "codeskim".to_owned(), arguments: vec!["--no-ledger".to_owned(), "--budget".to_owned(), "9".to_owned()] };
+        assert_eq!(Shell::Posix.command(Client::Codex, &launch), "'codeskim' hook codex --no-ledger");
+        assert!(
+            with(Client::Opencode, HookKind::Prune, &launch, "")
+                .is_ok_and(|plugin| plugin.contains(r#"["codeskim","hook","opencode","--no-ledger"]"#))
+        );
     }
 }

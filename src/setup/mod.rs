@@ -59,6 +59,9 @@ pub fn remove(client: Client, path: PathBuf) -> Result<Change> {
 /// # Errors
 /// As [`add`].
 pub fn add_hook(client: Client, kind: HookKind, launch: &Launch, path: PathBuf, changes: &mut Vec<Change>) -> Result<()> {
+    if hooks::is_own(client) {
+        written_by_codeskim(client, &path)?;
+    }
     go_on(client, path, changes, |text| hooks::with(client, kind, launch, text))
 }
 
@@ -68,11 +71,40 @@ pub fn add_hook(client: Client, kind: HookKind, launch: &Launch, path: PathBuf, 
 /// As [`add`].
 pub fn remove_hook(client: Client, path: PathBuf, changes: &mut Vec<Change>) -> Result<()> {
     if hooks::is_own(client) {
-        let before = read(&path)?;
+        let before = written_by_codeskim(client, &path)?;
         changes.push(Change { path, before, after: None });
         return Ok(());
     }
     go_on(client, path, changes, edit::without_hooks)
+}
+
+/// The text of a file that is codeskim's alone, which may be replaced or removed: it is no link, and has what codeskim writes.
+fn written_by_codeskim(client: Client, path: &Path) -> Result<Option<String>> {
+    let refused = |what: &str| {
+        let name = quote(&path.display().to_string());
+        Err(Error::bad_argument(format!("{name} {what}, and is left alone; remove it yourself, and set up again.")))
+    };
+    if path.is_symlink() {
+        return refused("is a link");
+    }
+    match read(path)? {
+        Some(text) if !hooks::wrote(client, &text) => refused("is not as codeskim writes it"),
+        text => Ok(text),
+    }
+}
+
+/// Whether a file of a project's configuration is in the project, wherever links lead.
+///
+/// # Errors
+/// One that is not.
+pub fn in_project(project: &Path, path: &Path) -> Result<()> {
+    let Ok(project) = canonical(project) else { return Ok(()) };
+    let Some(there) = path.ancestors().find_map(|part| canonical(part).ok()) else { return Ok(()) };
+    if there.starts_with(&project) {
+        return Ok(());
+    }
+    let name = quote(&path.display().to_string());
+    Err(Error::bad_argument(format!("{name} leads out of the project, and is left alone; remove the link, or leave --project out.")))
 }
 
 /// Adds a change of a file to some, in which it may be changed already.
@@ -170,7 +202,10 @@ impl Change {
     }
 
     fn replace(&self, path: &Path) -> io::Result<Option<PathBuf>> {
-        let Some(after) = &self.after else { return std::fs::remove_file(path).map(|()| None) };
+        let Some(after) = &self.after else {
+            let copy = kept(path)?;
+            return std::fs::remove_file(path).map(|()| Some(copy));
+        };
         let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
         std::fs::create_dir_all(directory)?;
         let mut backup = None;

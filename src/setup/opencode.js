@@ -29,6 +29,9 @@ function ask(event) {
 
 const part = ({ type, text, tool, callID, state }) => ({ type, text, tool, callID, input: state?.input })
 
+// Sessions in which something came pruned: what is read there again is told, however short it is by then.
+const pruned = new Set()
+
 export const Codeskim = async ({ client, directory }) => ({
   "tool.execute.before": async ({ tool, sessionID }, { args }) => {
     if (tool !== "write") return
@@ -38,13 +41,17 @@ export const Codeskim = async ({ client, directory }) => ({
   },
   "tool.execute.after": async ({ tool, sessionID, callID, args }, result) => {
     const text = result.output
-    if (!TOOLS.includes(tool) || typeof text !== "string" || text.split("\n", LARGE).length < LARGE) return
+    if (!TOOLS.includes(tool) || typeof text !== "string") return
+    const isShort = text.split("\n", LARGE).length < LARGE
+    if (isShort && !(tool === "read" && pruned.has(sessionID))) return
     if (tool !== "grep" && result.metadata?.truncated) return
     const { data } = await client.session.messages({ path: { id: sessionID } }).catch(() => ({}))
     if (!data) return
     const messages = data.slice(-MESSAGES).map(({ info, parts }) => ({ role: info.role, parts: parts.map(part) }))
     const event = { hook_event_name: "tool.execute.after", session_id: sessionID, cwd: directory, tool_name: tool, tool_input: args }
     const { output } = await ask({ ...event, tool_response: text, tool_use_id: callID, messages })
-    if (output) result.output = output
+    if (!output) return
+    pruned.add(sessionID)
+    result.output = output
   },
 })

@@ -146,7 +146,7 @@ impl Skimmer for Remote {
         }
         let response = self.ask_patiently(&request, cancel)?;
         if let Some(error) = response.error_msg {
-            return Err(SkimError::Remote(format!("the server could not prune this: {error}")));
+            return Err(SkimError::Remote(format!("the server could not prune this: {}", shorten(&error))));
         }
         if response.token_scores.iter().any(|(_, score)| !(-ROUNDING..=1.0 + ROUNDING).contains(score)) {
             return Err(SkimError::Remote(format!("the server at {} answered with scores that are no probabilities", self.url)));

@@ -104,22 +104,29 @@ impl Children {
         Ok(walls)
     }
 
-    /// Asks a child; says how long it took for the answer.
+    /// Asks a child; says how long it took for the answer. What does not fit the request is no answer, and ends the child.
     ///
     /// # Errors
     /// Why there is no answer.
-    pub fn ask(&self, request: &Request<'_>, cancel: &CancellationToken) -> Result<(Answer, Duration), Unread> {
+    pub fn ask(
+        &self,
+        request: &Request<'_>,
+        fits: impl Fn(&Answer) -> bool,
+        cancel: &CancellationToken,
+    ) -> Result<(Answer, Duration), Unread> {
         let bytes = request.text().len();
         let _turn = if bytes > LARGE { Some(self.turn(cancel)?) } else { None };
         let message = encode(request);
         let place = self.place(cancel)?;
         let mut child = place.child()?;
         let began = Instant::now();
-        let mut answer = child.ask(&message, bytes, cancel);
+        let believed =
+            |answer: Result<Answer, Unread>| answer.and_then(|answer| if fits(&answer) { Ok(answer) } else { Err(Unread::Crashed) });
+        let mut answer = believed(child.ask(&message, bytes, cancel));
         if answer == Err(Unread::Crashed) {
             // Something else may have ended it: the text has where a child ends that was started for it.
             child = Child::start(&self.program)?;
-            answer = child.ask(&message, bytes, cancel);
+            answer = believed(child.ask(&message, bytes, cancel));
         }
         if answer == Err(Unread::Crashed) && child.walls.is_none() {
             return Err(Unread::NoChild); // it has not even begun

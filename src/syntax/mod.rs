@@ -154,7 +154,7 @@ pub struct Offer {
 }
 
 /// One import, as it is written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Import {
     /// Python's `import module` and `from ..module import name`.
     Python {

@@ -66,18 +66,25 @@ impl<'a> Names<'a> {
         if self.own[i] != name {
             return false;
         }
-        let Some((nearest, outer)) = owners.split_last() else { return true };
-        if self.owner[i] == *nearest && outer.is_empty() {
+        if let [owner] = owners
+            && self.owner[i] == *owner
+        {
             return true;
         }
-        let mut around = self.around[i];
-        while let Some(at) = around {
-            if self.is_called(at, nearest, outer) {
-                return true;
+        // Each of the names is of the nearest around that has it: where any further one would do, the nearest does.
+        let (mut left, mut around) = (owners, self.around[i]);
+        while let (Some((nearest, outer)), Some(at)) = (left.split_last(), around) {
+            if self.own[at] == *nearest {
+                if let [owner] = outer
+                    && self.owner[at] == *owner
+                {
+                    return true;
+                }
+                left = outer;
             }
             around = self.around[at];
         }
-        false
+        left.is_empty()
     }
 
     /// The innermost definition of more than a line whose body a line is in.
@@ -120,6 +127,13 @@ mod tests {
         assert!(!names.is_called(2, "get", &["inner"]) && !names.is_called(2, "put", &[]));
         let inside = |line: usize| names.innermost(line).map(|i| names.full(i));
         assert_eq!([inside(0), inside(1), inside(2), inside(3)], [None, None, Some("Store".into()), Some("Store.get".into())]);
+        let nested: String =
+            (0..60).map(|depth| format!("{}class a:\n", " ".repeat(depth))).collect::<String>() + &" ".repeat(60) + "def f(): pass\n";
+        let lines: Vec<&str> = nested.split_inclusive('\n').collect();
+        let syntax = grammar::read(Language::Python, &nested);
+        let names = Names::new(&syntax.definitions, &lines);
+        let deep = syntax.definitions.len() - 1;
+        assert!(names.is_called(deep, "f", &["a"; 30]) && !names.is_called(deep, "f", &[&["x"][..], &["a"; 30]].concat()));
         let long = format!("class {}:\n    def get(self):\n        pass\n", "a".repeat(LONGEST + 1));
         let lines: Vec<&str> = long.split_inclusive('\n').collect();
         let syntax = grammar::read(Language::Python, &long);

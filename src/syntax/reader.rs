@@ -106,8 +106,7 @@ impl Reader {
         if let Some(why) = lock(&self.failed).get(&key) {
             return Err(*why);
         }
-        let answer =
-            children.ask(request, cancel).and_then(|answer| if fits(&answer.0, request) { Ok(answer) } else { Err(Unread::Crashed) });
+        let answer = children.ask(request, |answer| fits(answer, request), cancel);
         if let Err(why @ (Unread::TooSlow | Unread::TooLarge | Unread::Crashed)) = answer {
             tracing::warn!(%why, "a text of {} bytes is read without its grammar", request.text().len());
             lock(&self.failed).put(key, why);

@@ -217,7 +217,7 @@ fn joined(ranges: &[Lines]) -> Result<Vec<Lines>> {
     for (first, last) in sorted {
         match joined.last_mut() {
             Some((_, None)) => {}
-            Some((_, Some(end))) if first <= *end + 1 => match last {
+            Some((_, Some(end))) if first <= end.saturating_add(1) => match last {
                 Some(last) => *end = last.max(*end),
                 None => joined.last_mut().expect("there is one").1 = None,
             },
@@ -236,6 +236,7 @@ mod tests {
         let of = |ranges: &[Lines]| joined(ranges).expect("ranges");
         assert_eq!(of(&[(200, Some(230)), (12, Some(40)), (41, Some(50))]), [(12, Some(50)), (200, Some(230))]);
         assert_eq!(of(&[(5, None), (7, Some(9)), (1, Some(2))]), [(1, Some(2)), (5, None)]);
+        assert_eq!(of(&[(1, Some(usize::MAX)), (5, Some(9))]), [(1, Some(usize::MAX))]);
         assert!(joined(&[(0, None)]).is_err() && joined(&[(5, Some(4))]).is_err());
     }
 }

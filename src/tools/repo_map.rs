@@ -296,21 +296,20 @@ fn by_question(
     let access = session.syntax.access(&call.cancel);
     let asking = session.asking(&starts, &access, call.progress);
     let found = search(question, &asking)?;
-    let mut of_files: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut with_word: HashMap<(&str, &str), Vec<usize>> = HashMap::new(); // by file and word of the signature
     for (i, entry) in entries.iter().enumerate() {
-        of_files.entry(closure.nodes[entry.file].path.as_str()).or_default().push(i);
+        for word in entry.symbol.signature.split(|c: char| !c.is_alphanumeric() && c != '_') {
+            with_word.entry((closure.nodes[entry.file].path.as_str(), word)).or_default().push(i);
+        }
     }
-    let mut order = Vec::new();
+    let (mut order, mut placed) = (Vec::new(), HashSet::new());
     for ranked in &found.ranked {
         let source = &found.sources[ranked.source];
         let name = source.units[ranked.unit].own_name();
-        let Some(left) = of_files.get_mut(source.indexed.path.as_str()).filter(|_| !name.is_empty()) else { continue };
-        let is_it = |i: &usize| entries[*i].symbol.signature.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
-        order.extend(left.iter().copied().filter(is_it));
-        left.retain(|i| !is_it(i));
+        let those = if name.is_empty() { None } else { with_word.remove(&(source.indexed.path.as_str(), name)) };
+        order.extend(those.into_iter().flatten().filter(|i| placed.insert(*i)));
     }
     // What it did not read comes last, the nearest files first.
-    let placed: HashSet<usize> = order.iter().copied().collect();
     order.extend(repomap::by_closure(entries).into_iter().filter(|i| !placed.contains(i)));
     Ok((order, found.remark.map(|said| format!("How it is ordered: {said}."))))
 }

@@ -23,6 +23,8 @@ use crate::regular;
 pub const MOST_BRACES: usize = 100;
 /// Bytes of an ignore file, at most: its rules are compiled for every search.
 const LARGEST_RULES: u64 = 1_000_000;
+/// Lines of an ignore file, at most, and those of them that are more than names and endings: each is a regular expression.
+const MOST_RULES: (usize, usize) = (20_000, 2_000);
 /// The ignore files of a directory, of which the first counts for more.
 pub const NAMES: [&str; 2] = [".ignore", ".gitignore"];
 /// What makes a directory a repository, in which `.gitignore` counts.
@@ -200,7 +202,12 @@ fn text(file: File) -> io::Result<Vec<u8>> {
 
 fn is_bounded(text: &[u8]) -> bool {
     let braces = |line: &[u8]| memchr::memchr_iter(b'{', line).count();
-    text.len() as u64 <= LARGEST_RULES && text.split(|byte| *byte == b'\n').all(|line| braces(line) <= MOST_BRACES)
+    let is_wild = |line: &&[u8]| line.strip_prefix(b"*.").unwrap_or(line).iter().any(|byte| b"*?[{".contains(byte));
+    let lines = || text.split(|byte| *byte == b'\n');
+    text.len() as u64 <= LARGEST_RULES
+        && lines().count() <= MOST_RULES.0
+        && lines().filter(is_wild).count() <= MOST_RULES.1
+        && lines().all(|line| braces(line) <= MOST_BRACES)
 }
 
 /// The rules of a text, read as the walker reads a file: up to what is no UTF-8, and without lines that are no rules.

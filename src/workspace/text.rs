@@ -100,15 +100,7 @@ pub struct Excerpt {
 /// A binary file, a file or range that is too large, a range that is empty or begins beyond the end.
 pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>, cancel: &CancellationToken) -> Result<Excerpt> {
     let from = start.unwrap_or(1);
-    if from == 0 {
-        return Err(Error::bad_argument("The range begins at line 0, and lines count from 1."));
-    }
-    if end.is_some_and(|end| end < from) {
-        return Err(Error::bad_argument(format!(
-            "The range ends at line {}, before line {from} where it begins; give one that goes forward.",
-            end.unwrap_or(0)
-        )));
-    }
+    is_range(from, end)?;
     let unreadable = |path: &str, source| Error::Unreadable { path: quote(path), source };
     if open.bytes > LARGEST {
         if start.is_none() && end.is_none() {
@@ -126,11 +118,26 @@ pub fn read(mut open: OpenFile, start: Option<usize>, end: Option<usize>, cancel
     Ok(Excerpt { instead_of: open.instead_of.take(), ..lines_of(whole, from, end, &open.shown)? })
 }
 
+/// Says what is wrong with a range of lines that is none.
+fn is_range(from: usize, end: Option<usize>) -> Result<()> {
+    if from == 0 {
+        return Err(Error::bad_argument("The range begins at line 0, and lines count from 1."));
+    }
+    match end {
+        Some(end) if end < from => {
+            let problem = format!("The range ends at line {end}, before line {from} where it begins; give one that goes forward.");
+            Err(Error::bad_argument(problem))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The lines `from..=end` (1-based) of a text that is known.
 ///
 /// # Errors
-/// A range that begins beyond the end.
+/// A range that is none, or begins beyond the end.
 pub fn lines_of(whole: Text, from: usize, end: Option<usize>, shown: &str) -> Result<Excerpt> {
+    is_range(from, end)?;
     let total = whole.len();
     if from > total.max(1) {
         return Err(Error::BeyondEnd { path: quote(shown), start: from, total });

@@ -6,7 +6,7 @@ use std::path::Path;
 use codeskim::workspace::Workspace;
 use serde_json::{Value, json};
 
-use crate::common::{Client, codeskim, eras};
+use crate::common::{Client, codeskim, directory_of, eras};
 
 /// Longest message for any input, in characters.
 const LONGEST: usize = 700;
@@ -100,6 +100,22 @@ fn cases() -> Vec<(&'static str, Value, &'static str)> {
         ("grep", json!({ "pattern": "x", "path": "fifo" }), "not a regular file"),
         ("grep", json!({ "pattern": "ELF", "path": "program" }), "binary file"),
     ]
+}
+
+/// A header takes room itself: what comes whole without one may not below one.
+#[tokio::test]
+async fn a_search_that_is_cut_does_not_say_that_it_is_whole() {
+    for (files, lines, hidden) in [(5, 75, false), (2, 190, true)] {
+        let line = format!("needle {}\n", "x".repeat(40));
+        let mut all: Vec<(String, String)> = (0..files).map(|i| (format!("f{i}.txt"), line.repeat(lines))).collect();
+        all.extend(hidden.then(|| (".hidden.txt".to_owned(), line.clone())));
+        let directory = directory_of(all);
+        let client = Client::start(directory.path(), eras()[0].clone()).await;
+        let found = client.text("grep", json!({ "pattern": "needle" })).await;
+        let (header, _) = found.split_once('\n').expect("a header");
+        assert!(header.contains("left out; ") && !header.contains(" all ") && !header.contains("without a question"), "{header}");
+        assert!(found.chars().count() <= 20_000);
+    }
 }
 
 #[tokio::test]

@@ -239,6 +239,54 @@ fn of_an_excerpt_no_file_is_written() {
     }
     assert_eq!(agent.reads("All of it.", &path, &large_text()), None);
     assert_eq!(hook(agent.memory.path(), &write), "", "it was read whole");
+    // Claude Code answers the same call without the text: what shows all of it is a range of all lines.
+    let mut agent = Agent::new(ASKED);
+    assert!(agent.reads(SAID, &path, &large_text()).is_some());
+    let lines = large_text().lines().count();
+    let all = json!({ "filePath": path, "content": large_text(), "numLines": lines, "startLine": 1, "totalLines": lines });
+    let ranged = json!({ "file_path": path, "offset": 1, "limit": 100_000 });
+    assert_eq!(agent.calls("All of it.", "Read", &ranged, &json!({ "type": "text", "file": all })), None);
+    assert_eq!(hook(agent.memory.path(), &write), "", "it was read whole");
+}
+
+#[test]
+fn an_agent_within_a_session_has_its_own_notes_and_words() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("net.py");
+    std::fs::write(&path, large_text()).expect("written");
+    let (path, mut agent) = (path.display().to_string(), Agent::new(ASKED));
+    assert!(agent.reads(SAID, &path, &large_text()).is_some());
+    let mut write = event("Write", &json!({ "file_path": path, "content": "x = 1\n" }));
+    write["agent_id"] = json!("a1");
+    assert_eq!(hook(agent.memory.path(), &write.to_string()), "", "it has seen nothing of the file");
+    // Its calls are in no record that the hook is told of.
+    let lines = large_text().lines().count();
+    let file = json!({ "filePath": path, "content": large_text(), "numLines": lines, "startLine": 1, "totalLines": lines });
+    let mut read = event("Read", &json!({ "file_path": path }));
+    (read["hook_event_name"], read["transcript_path"]) = (json!("PostToolUse"), json!(agent.memory.path().join("record.jsonl")));
+    (read["tool_response"], read["tool_use_id"], read["agent_id"]) =
+        (json!({ "type": "text", "file": file }), json!("toolu_other"), json!("a1"));
+    assert_eq!(hook(agent.memory.path(), &read.to_string()), "");
+}
+
+#[test]
+fn a_path_is_the_same_however_it_is_written() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("net.py"), large_text()).expect("written");
+    let (gemini, place) = (Other::new("gemini"), directory.path().display().to_string());
+    let said = |calls: Value| json!({ "type": "gemini", "id": "2", "content": SAID, "toolCalls": calls });
+    let asked = json!({ "type": "user", "id": "1", "content": [{ "text": ASKED }] });
+    let event = |event: &str, tool: &str, path: &str, record: &str| {
+        json!({ "hook_event_name": event, "session_id": format!("g{}", record.len()), "cwd": place, "tool_name": tool, "tool_input": { "file_path": path },
+            "tool_response": { "llmContent": large_text() }, "transcript_path": record })
+    };
+    let record = gemini.write("record", &[asked.clone(), said(json!([]))]);
+    assert!(gemini.says(&event("AfterTool", "read_file", "net.py", &record)).is_some());
+    let whole = format!("{place}/net.py");
+    assert!(gemini.says(&event("BeforeTool", "write_file", &whole, &record)).is_some_and(|said| said["reason"].as_str().is_some()));
+    let edited = json!([{ "id": "x", "name": "replace", "args": { "file_path": "net.py" } }]);
+    let record = gemini.write("longer-record", &[asked, said(edited)]);
+    assert_eq!(gemini.says(&event("AfterTool", "read_file", &whole, &record)), None, "it was edited");
 }
 
 #[test]

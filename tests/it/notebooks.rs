@@ -73,6 +73,18 @@ fn without_a_question_a_notebook_is_its_exact_text() {
 }
 
 #[test]
+fn a_range_of_cells_that_is_none_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("a.ipynb"), notebook().to_string()).expect("a file");
+    for (lines, problem) in [("0-5", "lines count from 1"), ("20-10", "give one that goes forward"), ("100000-", "lines")] {
+        for path in ["a.ipynb#cells", "a.ipynb"] {
+            let refused = codeskim(directory.path(), &["read", path, "--lines", lines, "--focus", QUESTION]);
+            assert!(refused.status == 2 && refused.stderr.contains(problem), "{lines}: {refused:?}");
+        }
+    }
+}
+
+#[test]
 fn cells_are_shown_below_headings() {
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join("a.ipynb"), notebook().to_string()).expect("a file");

@@ -195,6 +195,14 @@ fn the_service_file_starts_a_server() {
 }
 
 #[test]
+fn a_message_of_too_many_values_is_refused_over_http_too() {
+    let served = serve(&["--http", "0"], None);
+    let many = json!({ "jsonrpc": "2.0", "id": 7, "method": "x", "params": { "a": vec![json!([]); 300_000] } });
+    let (status, answer) = post(&format!("{}/mcp", served.base), &[], &many);
+    assert_eq!((status, &answer["id"], &answer["error"]["code"]), (400, &json!(7), &json!(-32600)));
+}
+
+#[test]
 fn a_remote_skimmer_gives_what_the_server_scores() {
     let served = serve(&["--http", "0"], Some("s3cret"));
     let remote = |command: &[&str], token: &str| {

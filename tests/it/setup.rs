@@ -308,7 +308,12 @@ fn a_configuration_that_is_no_file_is_refused_at_once() {
             let hook = if client == "opencode" { vec!["--hook"] } else { Vec::new() };
             for arguments in [[vec!["setup", client, "--yes"], hook].concat(), vec!["setup", client, "--remove", "--yes"]] {
                 let (status, said) = home.run(&arguments);
-                assert!(status == 2 && said.contains("is not a regular file (a pipe, socket or device)"), "{arguments:?}: {said}");
+                let refused = if home.path(file).is_symlink() && client == "opencode" {
+                    "is a link"
+                } else {
+                    "is not a regular file (a pipe, socket or device)"
+                };
+                assert!(status == 2 && said.contains(refused), "{arguments:?}: {said}");
             }
             if client != "opencode" {
                 assert!(home.run(&["doctor"]).1.contains("is not a regular file"), "{client}");
@@ -412,6 +417,69 @@ fn the_hook_that_prunes_takes_the_place_of_the_one_that_steers() {
     assert!(!home.text(SETTINGS).contains("Read|Grep|Bash"), "{}", home.text(SETTINGS));
     assert_eq!(home.run(&["setup", "claude-code", "--remove", "--yes"]).0, 0);
     assert!(!home.text(SETTINGS).contains("codeskim"), "{}", home.text(SETTINGS));
+}
+
+#[test]
+fn only_what_codeskim_wrote_is_replaced_or_removed() {
+    for (client, file) in [("opencode", ".config/opencode/plugin/codeskim.js"), ("copilot", ".copilot/hooks/codeskim.json")] {
+        let home = Home::with(file, "mine\n");
+        for arguments in [["setup", client, "--hook", "--yes"].as_slice(), &["setup", client, "--remove", "--yes"]] {
+            let (status, said) = home.run(arguments);
+            assert!(status == 2 && said.contains("is not as codeskim writes it, and is left alone"), "{said}");
+            assert_eq!(home.text(file), "mine\n");
+        }
+        std::fs::remove_file(home.path(file)).expect("removed");
+        assert_eq!(home.run(&["setup", client, "--hook", "--yes"]).0, 0);
+        let written = home.text(file);
+        let (status, said) = home.run(&["setup", client, "--remove", "--yes"]);
+        assert!(status == 0 && said.contains(" is removed. The old one is "), "{said}");
+        let directory = home.path(file).parent().expect("a directory").to_owned();
+        let kept = std::fs::read_dir(directory).expect("a directory").next().expect("a copy").expect("an entry").path();
+        assert_eq!(std::fs::read_to_string(kept).expect("a file"), written);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_project_does_not_lead_setup_elsewhere() {
+    use std::os::unix::fs::symlink;
+
+    for (client, link, to) in [
+        ("opencode", ".opencode/plugin/codeskim.js", "secret"),
+        ("opencode", ".opencode", "elsewhere"),
+        ("opencode", "opencode.json", "secret"),
+        ("claude-code", ".mcp.json", "secret"),
+        ("claude-code", ".claude", "elsewhere"),
+        ("gemini", ".gemini/settings.json", "secret"),
+    ] {
+        let home = Home::with("project/a.txt", "x");
+        let outside = tempfile::tempdir().expect("a directory");
+        std::fs::write(outside.path().join("secret"), "{}\n").expect("written");
+        std::fs::create_dir(outside.path().join("elsewhere")).expect("created");
+        let link = home.path("project").join(link);
+        std::fs::create_dir_all(link.parent().expect("a directory")).expect("created");
+        symlink(outside.path().join(to), &link).expect("linked");
+        for arguments in [["--hook", "--yes"].as_slice(), &["--remove", "--yes"]] {
+            let all = [["setup", client, "--project"].as_slice(), arguments].concat();
+            let run =
+                Command::new(BINARY).args(all).env("HOME", home.0.path()).current_dir(home.path("project")).output().expect("it runs");
+            let said = String::from_utf8(run.stderr).expect("UTF-8");
+            assert!(run.status.code() == Some(2) && said.contains("leads out of the project"), "{client} {arguments:?}: {said}");
+            assert!(link.is_symlink());
+            assert_eq!(std::fs::read_to_string(outside.path().join("secret")).expect("a file"), "{}\n");
+            assert_eq!(std::fs::read_dir(outside.path().join("elsewhere")).expect("a directory").count(), 0);
+        }
+    }
+}
+
+#[test]
+fn lines_that_end_in_two_ways_stay_as_they_are() {
+    let mixed = "[mcp_servers.web]\r\ncommand = \"\"\"a\nb\"\"\"\n";
+    let home = Home::with(".codex/config.toml", mixed);
+    assert!(home.run(&["setup", "codex", "--remove", "--yes"]).1.contains("nothing is to be done"));
+    let (status, said) = home.run(&["setup", "codex", "--yes"]);
+    assert!(status == 2 && said.contains("some of its lines end in CRLF and others in LF"), "{said}");
+    assert_eq!(home.text(".codex/config.toml"), mixed);
 }
 
 #[test]

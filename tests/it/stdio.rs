@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
 
-use crate::common::{BINARY, REPOSITORY, Raw, initialize};
+use crate::common::{BINARY, FILE, QUESTION, REPOSITORY, Raw, initialize};
 use crate::protocol::long_search;
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#;
@@ -223,6 +223,40 @@ fn an_id_has_one_answer() {
         raw.send(LIST); // the same id, one after another
         assert!(raw.receive()["result"]["tools"].is_array());
     }
+}
+
+#[test]
+fn an_id_that_is_used_again_has_its_own_answer() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = long_search(directory.path(), 20);
+    let mut raw = Raw::start(directory.path());
+    let call = |name: &str, arguments: &Value| {
+        json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": name, "arguments": arguments } }).to_string()
+    };
+    let withdrawn = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } }).to_string();
+    std::fs::write(directory.path().join("own.txt"), "its own\n").expect("written");
+    for _ in 0..20 {
+        raw.send([call("grep", &arguments), withdrawn.clone(), call("read_file", &json!({ "path": "own.txt" }))].join("\n"));
+        let answer = raw.receive();
+        assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(7), &json!("its own\n")), "{answer}");
+    }
+    assert!(raw.is_silent());
+}
+
+#[test]
+fn what_takes_long_is_answered_after_the_end_of_the_input() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("an address");
+    let url = format!("http://{}", silent.local_addr().expect("an address")); // it takes connections, and says nothing
+    let mut raw = Raw::of(Command::new(BINARY).current_dir(REPOSITORY).args(["--no-ledger", "--remote", &url, "--remote-timeout", "7"]));
+    raw.begin();
+    raw.call(1, "read_file", json!({ "path": FILE, "context_focus_question": QUESTION }));
+    let (rest, status) = raw.end();
+    let answer = rest.iter().find(|answer| answer["id"] == 1).expect("an answer");
+    assert!(
+        answer["result"]["content"][0]["text"].as_str().is_some_and(|text| text.contains("Chosen by the embedded skimmer")),
+        "{answer}"
+    );
+    assert_eq!(status, Some(0));
 }
 
 #[test]

@@ -12,6 +12,8 @@ use crate::error::quote;
 
 /// Messages that are looked at one by one in a batch, at most.
 const LARGEST_BATCH: usize = 10_000;
+/// Bytes of a message that is not read in which its id is looked for.
+const BEGINNING: usize = 1 << 16;
 /// Values in a message, at most: one of three bytes takes hundreds in memory.
 const MOST_VALUES: usize = 250_000;
 /// What is said to each request of a batch.
@@ -34,8 +36,8 @@ pub fn check(line: &[u8]) -> Checked {
     if line.is_empty() {
         return Checked::Dropped;
     }
-    if has_many_values(line) {
-        return Checked::Refused(unread(line, &format!("The message has more than the {MOST_VALUES} values that are read at once.")));
+    if let Some(refusal) = too_many_values(line) {
+        return Checked::Refused(refusal);
     }
     match serde_json::from_slice(line) {
         Ok(Value::Object(message)) => check_object(message),
@@ -56,9 +58,14 @@ pub fn too_long(start: &[u8]) -> Value {
     unread(start, &format!("The message is longer than the {} MB that are read at once.", lines::LONGEST >> 20))
 }
 
+/// The answer to a message that has more values than are read; none to others.
+pub fn too_many_values(message: &[u8]) -> Option<Value> {
+    has_many_values(message).then(|| unread(message, &format!("The message has more than the {MOST_VALUES} values that are read at once.")))
+}
+
 /// The answer to a message that is not read for what it would take.
-fn unread(start: &[u8], problem: &str) -> Value {
-    let mut id = None;
+fn unread(message: &[u8], problem: &str) -> Value {
+    let (mut id, start) = (None, &message[..message.len().min(BEGINNING)]);
     let _ = serde_json::Deserializer::from_slice(start).deserialize_map(EarlyId(&mut id)); // nothing after the id matters
     error(answerable(id.as_ref()), ErrorCode::INVALID_REQUEST, problem)
 }

@@ -3,7 +3,7 @@
 //! One task reads: what is no message is answered here, and the rest goes on to rmcp. Another writes, so that answers never interleave. While
 //! too many requests wait for an answer that is read, no other is taken: a client that only writes fills no memory.
 
-mod check;
+pub mod check;
 mod lines;
 pub mod mend;
 mod waiting;
@@ -21,6 +21,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use check::{Checked, check};
@@ -29,6 +30,8 @@ use waiting::Waiting;
 
 /// What waits between the tasks, beside the requests themselves.
 const AHEAD: usize = 16;
+/// How long, after the input has ended, the requests in it may take to be answered.
+const LAST_ANSWERS: Duration = Duration::from_secs(60);
 /// How long the end waits for a client that reads slowly.
 const LAST_LINES: Duration = Duration::from_secs(5);
 
@@ -44,6 +47,10 @@ enum Reply {
 pub struct Stdio {
     messages: Receiver<ClientJsonRpcMessage>,
     replies: Option<Sender<Reply>>,
+    waiting: Arc<Waiting>,
+    stop: CancellationToken,
+    /// By when all is to be answered, once the input has ended.
+    until: Option<Instant>,
 }
 
 /// What is still to be written.
@@ -66,7 +73,8 @@ pub fn open(
     let (replies, to_write) = channel(AHEAD);
     let waiting = Arc::new(Waiting::new());
     let writing = tokio::spawn(write(output, to_write, Arc::clone(&waiting)));
-    let refusals = replies.clone();
+    let stdio = Stdio { messages, replies: Some(replies.clone()), waiting: Arc::clone(&waiting), stop: stop.clone(), until: None };
+    let refusals = replies;
     tokio::spawn(async move {
         tokio::select! {
             _ = read(input, &to_rmcp, &refusals, &waiting) => {}
@@ -74,7 +82,7 @@ pub fn open(
             () = stop.cancelled() => {}
         }
     });
-    (Stdio { messages, replies: Some(replies) }, Rest(writing))
+    (stdio, Rest(writing))
 }
 
 /// Reads to the end, or until nobody takes what is read.
@@ -93,7 +101,7 @@ async fn read(
             Line::TooLong(start) => (Checked::Refused(check::too_long(start)), start.len()),
         };
         drop(line);
-        let message = match checked {
+        let mut message = match checked {
             Checked::Message(message) => *message,
             Checked::Refused(answer) => {
                 refusals.send(Reply::Refusal(answer)).await.ok()?;
@@ -101,20 +109,21 @@ async fn read(
             }
             Checked::Dropped => continue,
         };
-        match &message {
+        match &mut message {
             JsonRpcMessage::Request(request) if waiting.has(&request.id) => {
                 refusals.send(Reply::Refusal(check::id_in_use(&request.id))).await.ok()?;
                 continue;
             }
             JsonRpcMessage::Request(request) => {
                 begun |= begins(&request.request);
-                waiting.add(request.id.clone(), bytes).await;
+                request.id = waiting.add(request.id.clone(), bytes).await?;
             }
             // rmcp ends where it gets anything but a request before a session has begun.
             _ if !begun => continue,
             JsonRpcMessage::Notification(notification) => {
-                if let Some(id) = withdrawn(&notification.notification) {
-                    waiting.take(id);
+                if let Some(id) = withdrawn(&mut notification.notification) {
+                    let Some(number) = waiting.withdraw(id) else { continue }; // nothing waits for an answer under it
+                    *id = number;
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -137,22 +146,29 @@ fn begins(request: &ClientRequest) -> bool {
 }
 
 /// The request that a notification withdraws: it will have no answer.
-fn withdrawn(notification: &ClientNotification) -> Option<&RequestId> {
+fn withdrawn(notification: &mut ClientNotification) -> Option<&mut RequestId> {
     match notification {
-        ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.as_ref(),
+        ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.as_mut(),
         _ => None,
     }
 }
 
 /// Writes what comes, to the end.
 async fn write(mut output: impl AsyncWrite + Unpin, mut replies: Receiver<Reply>, waiting: Arc<Waiting>) {
-    while let Some(reply) = replies.recv().await {
-        let (line, answered) = match &reply {
-            Reply::Message(message) => (serde_json::to_vec(message), answered(message)),
-            Reply::Refusal(answer) => (serde_json::to_vec(answer), None),
+    while let Some(mut reply) = replies.recv().await {
+        let mut place = None;
+        if let Reply::Message(message) = &mut reply
+            && let Some(id) = answered(message)
+        {
+            // The id is free before the answer is read, as the client may use it again at once. Its place is not, until the answer is written.
+            let Some((own, its)) = waiting.take(id) else { continue }; // it was withdrawn
+            (*id, place) = (own, Some(its));
+        }
+        let _place = place;
+        let line = match &reply {
+            Reply::Message(message) => serde_json::to_vec(message),
+            Reply::Refusal(answer) => serde_json::to_vec(answer),
         };
-        // The id is free before the answer is read, as the client may use it again at once. Its place is not, until the answer is written.
-        let _place = answered.and_then(|id| waiting.take(id));
         let Ok(mut line) = line.inspect_err(|error| tracing::error!(%error, "an answer is no JSON")) else { continue };
         line.push(b'\n');
         if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
@@ -162,10 +178,10 @@ async fn write(mut output: impl AsyncWrite + Unpin, mut replies: Receiver<Reply>
 }
 
 /// The request that a message answers.
-fn answered(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+fn answered(message: &mut ServerJsonRpcMessage) -> Option<&mut RequestId> {
     match message {
-        JsonRpcMessage::Response(response) => Some(&response.id),
-        JsonRpcMessage::Error(error) => error.id.as_ref(),
+        JsonRpcMessage::Response(response) => Some(&mut response.id),
+        JsonRpcMessage::Error(error) => error.id.as_mut(),
         JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
     }
 }
@@ -182,7 +198,22 @@ impl Transport<RoleServer> for Stdio {
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        self.messages.recv().await
+        if self.until.is_none() {
+            if let Some(message) = self.messages.recv().await {
+                return Some(message);
+            }
+            self.until = Some(Instant::now() + LAST_ANSWERS);
+        }
+        // What was asked before the input ended is answered, unless nobody reads any more.
+        if let (Some(until), Some(replies)) = (self.until, &self.replies) {
+            tokio::select! {
+                () = self.waiting.none_left() => {}
+                () = replies.closed() => {}
+                () = self.stop.cancelled() => {}
+                () = tokio::time::sleep_until(until) => {}
+            }
+        }
+        None
     }
 
     async fn close(&mut self) -> io::Result<()> {

@@ -41,6 +41,8 @@ pub mod ledger;
 #[doc(hidden)]
 pub mod lookup;
 #[doc(hidden)]
+pub mod mend;
+#[doc(hidden)]
 pub mod progress;
 #[doc(hidden)]
 pub mod prune_protocol;

@@ -276,7 +276,7 @@ pub fn numbers(first: usize, range: &Range<usize>) -> String {
 /// The shortest run of [`MARKER`] that no line begins with.
 pub fn marker(lines: &[&str]) -> String {
     let run = |line: &&str| line.chars().take_while(|c| *c == MARKER).count();
-    let taken: HashSet<usize> = lines.iter().map(run).collect();
+    let taken: HashSet<usize> = lines.iter().filter(|line| line.starts_with(MARKER)).map(run).collect();
     MARKER.to_string().repeat((1..).find(|length| !taken.contains(length)).unwrap_or(1))
 }
 

@@ -31,9 +31,9 @@ use tower::Layer;
 use super::connections::{self, Connection};
 use super::places::{Place, Places};
 use super::stdio::check::too_many_values;
-use super::stdio::mend::mend;
 use super::{PATIENCE, Server};
 use crate::error::shorten;
+use crate::mend::mend;
 use crate::prune_protocol::Pruner;
 use crate::skim::{SkimError, protocol};
 

@@ -6,6 +6,7 @@ use toml_edit::{Array, DocumentMut, Item, Table};
 
 use super::clients::{Entry, Format, NAME, Value};
 use super::yaml;
+use crate::mend::{REPLACEMENT, with_halves};
 
 /// What the command of a hook has after the program, before the client.
 pub const HOOK: &str = "hook ";
@@ -19,16 +20,16 @@ pub fn with(text: &str, format: Format, entry: &Entry) -> Result<String, String>
         return Err(format!("its {NAME} is a server at an address, which stays"));
     }
     match format {
-        Format::Json(key) => {
-            let root = jsonc(text)?;
+        Format::Json(key) => json_edit(text, |root| {
             let servers = root.object_value_or_create().ok_or("it is no object")?;
             let servers = servers.object_value_or_create(key).ok_or_else(|| format!("{key} is no object"))?;
             let own = servers.object_value_or_create(NAME).ok_or_else(|| format!("{key}.{NAME} is no object"))?;
             for (name, value) in entry {
                 set(&own, name, value);
             }
-            Ok(ended(root.to_string()))
-        }
+            Ok(())
+        })
+        .map(ended),
         Format::Toml(table) => with_line_ends_of(text, |text| {
             let mut document = toml(text)?;
             let servers = document.entry(table).or_insert_with(|| Item::Table(implicit()));
@@ -62,12 +63,11 @@ pub fn with(text: &str, format: Format, entry: &Entry) -> Result<String, String>
 /// As [`with`].
 pub fn without(text: &str, format: Format) -> Result<String, String> {
     match format {
-        Format::Json(key) => {
-            let root = jsonc(text)?;
+        Format::Json(key) => json_edit(text, |root| {
             let own = root.object_value().and_then(|root| root.object_value(key)).and_then(|servers| servers.get(NAME));
             own.into_iter().for_each(|own| own.remove());
-            Ok(root.to_string())
-        }
+            Ok(())
+        }),
         Format::Toml(table) => with_line_ends_of(text, |text| {
             let mut document = toml(text)?;
             if let Some(servers) = document.get_mut(table).and_then(Item::as_table_like_mut) {
@@ -117,7 +117,7 @@ fn says_the_same(one: &str, other: &str) -> bool {
 fn own_entry(text: &str, format: Format) -> Result<Option<serde_json::Value>, String> {
     let of = |all: serde_json::Value, key: &str| all.get(key)?.get(NAME).cloned();
     match format {
-        Format::Json(key) => Ok(jsonc(text)?.to_serde_value().and_then(|all| of(all, key))),
+        Format::Json(key) => Ok(jsonc(&with_halves(text, |_| REPLACEMENT.to_owned()))?.to_serde_value().and_then(|all| of(all, key))),
         Format::Toml(table) => toml_edit::de::from_document(toml(text)?).map(|all| of(all, table)).map_err(|error| error.to_string()),
         Format::Yaml(key) => yaml::entry(text, key),
     }
@@ -146,7 +146,10 @@ pub fn command(text: &str, format: Format) -> Result<Option<Vec<String>>, String
 /// # Errors
 /// As [`with`].
 pub fn with_hooks(text: &str, hooks_at: &[(&str, &str)], command: &str) -> Result<String, String> {
-    let root = jsonc(text)?;
+    json_edit(text, |root| put_hooks(root, hooks_at, command)).map(|new| if new == text { new } else { ended(new) })
+}
+
+fn put_hooks(root: &CstRootNode, hooks_at: &[(&str, &str)], command: &str) -> Result<(), String> {
     let hooks = root.object_value_or_create().ok_or("it is no object")?;
     let hooks = hooks.object_value_or_create("hooks").ok_or("hooks is no object")?;
     let has = |event: &str, matcher: &str| {
@@ -160,14 +163,14 @@ pub fn with_hooks(text: &str, hooks_at: &[(&str, &str)], command: &str) -> Resul
     };
     let own = lists(&hooks).iter().map(|entries| own_hooks(entries).count()).sum::<usize>();
     if own == hooks_at.len() && hooks_at.iter().all(|(event, matcher)| has(event, matcher)) {
-        return Ok(text.to_owned());
+        return Ok(());
     }
     lists(&hooks).iter().for_each(remove_own);
     for (event, matcher) in hooks_at {
         let entries = hooks.array_value_or_create(event).ok_or_else(|| format!("hooks.{event} is no list"))?;
         entries.append(json!({ "matcher": (*matcher), "hooks": [{ "type": "command", "command": command }] }));
     }
-    Ok(ended(root.to_string()))
+    Ok(())
 }
 
 /// The settings without codeskim's hooks.
@@ -175,10 +178,11 @@ pub fn with_hooks(text: &str, hooks_at: &[(&str, &str)], command: &str) -> Resul
 /// # Errors
 /// As [`with`].
 pub fn without_hooks(text: &str) -> Result<String, String> {
-    let root = jsonc(text)?;
-    let hooks = root.object_value().and_then(|root| root.object_value("hooks"));
-    hooks.iter().flat_map(lists).for_each(|entries| remove_own(&entries));
-    Ok(root.to_string())
+    json_edit(text, |root| {
+        let hooks = root.object_value().and_then(|root| root.object_value("hooks"));
+        hooks.iter().flat_map(lists).for_each(|entries| remove_own(&entries));
+        Ok(())
+    })
 }
 
 /// The lists of hooks, one for each event.
@@ -214,6 +218,23 @@ fn remove_own(entries: &CstArray) {
             entries.elements().into_iter().filter(is_its).for_each(CstNode::remove);
         }
     }
+}
+
+/// An edit of JSON. Halves of characters in it, which the parser does not take, stay as they are: other characters stand for them meanwhile.
+fn json_edit(text: &str, edit: impl Fn(&CstRootNode) -> Result<(), String>) -> Result<String, String> {
+    let mut free = (0xe000..0xf900).map(|unit| format!("\\u{unit:04x}")).filter(|other| !text.contains(other.as_str()));
+    let mut standing: Vec<(String, String)> = Vec::new();
+    let whole = with_halves(text, |half| match standing.iter().find(|(known, _)| known == half) {
+        Some((_, other)) => other.clone(),
+        None => {
+            let other = free.next().unwrap_or_else(|| half.to_owned());
+            standing.push((half.to_owned(), other.clone()));
+            other
+        }
+    });
+    let root = jsonc(&whole)?;
+    edit(&root)?;
+    Ok(standing.iter().fold(root.to_string(), |text, (half, other)| text.replace(other, half)))
 }
 
 fn jsonc(text: &str) -> Result<CstRootNode, String> {

@@ -37,10 +37,14 @@ impl Places {
             )));
         }
         let mut places = Self { globs: globs.iter().map(|glob| meant(workspace, glob)).collect(), ..Self::default() };
-        let mut missing = None;
+        let (mut missing, mut named) = (None, Vec::new());
         for path in paths {
             match workspace.locate(Some(path)) {
-                Ok(found) => places.starts.extend(found),
+                Ok(found) => {
+                    let directories = found.iter().filter(|start| workspace.is_directory_at(start)).map(Location::path);
+                    named.extend(directories.map(|path| if path.is_empty() { "*".to_owned() } else { format!("/{path}/**") }));
+                    places.starts.extend(found);
+                }
                 // One that is missing does not keep the others from being searched.
                 Err(error @ Error::NotFound { .. }) if !places.take_as_glob(workspace, path) && !places.take_alike(workspace, path) => {
                     places.remarks.push(format!("There is no {}.", quote(path)));
@@ -54,6 +58,9 @@ impl Places {
             Some(error) if places.starts.is_empty() => return Err(error),
             _ if paths.is_empty() => places.starts = workspace.locate(None)?,
             _ => {}
+        }
+        if globs.is_empty() && !places.globs.is_empty() {
+            places.globs.extend(named); // what is named as it is, a path that is a glob does not narrow
         }
         places.settle(workspace, cancel)?;
         Ok(places)

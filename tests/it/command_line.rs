@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::common::{BINARY, Client, REPOSITORY, codeskim, codeskim_with_input, eras};
+use crate::common::{BINARY, Client, REPOSITORY, codeskim, codeskim_with_input, directory_of, eras};
 
 const QUESTION: &str = "How are the probabilities of each line computed?";
 
@@ -24,6 +24,22 @@ async fn commands_and_server_give_the_same_text() {
         .text("grep", json!({ "pattern": "fn ", "path": "src", "glob": "*.rs", "context": 1, "context_focus_question": QUESTION }))
         .await;
     assert_eq!(codeskim(here, &["grep", "fn ", "src", "-g", "*.rs", "-C", "1", "--focus", QUESTION]).stdout, grep);
+}
+
+#[test]
+fn a_path_that_is_a_glob_narrows_no_other() {
+    let files = ["src/a.rs", "src/deep/b.rs", "tests/c.py", "tests/d.rs", "e.py"];
+    let directory = directory_of(files.map(|path| (path, "needle\n")));
+    let found = |arguments: &[&str]| {
+        let mut paths: Vec<String> =
+            codeskim(directory.path(), &[&["grep", "-l", "needle"], arguments].concat()).stdout.lines().map(str::to_owned).collect();
+        paths.sort_unstable();
+        paths
+    };
+    assert_eq!(found(&["src", "tests/*.py"]), ["src/a.rs", "src/deep/b.rs", "tests/c.py"]);
+    assert_eq!(found(&["tests/*.py"]), ["tests/c.py"]);
+    assert_eq!(found(&[".", "tests/*.py"]).len(), 5);
+    assert_eq!(found(&["src", "-g", "*.py", "tests/*.py"]), ["tests/c.py"]);
 }
 
 #[test]

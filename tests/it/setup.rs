@@ -473,6 +473,19 @@ fn a_project_does_not_lead_setup_elsewhere() {
 }
 
 #[test]
+fn half_a_character_is_no_fault_of_a_configuration() {
+    let before = r#"{"history": ["cut \ud83d", "\ud83d\ude00", "\uDE00", "a \\ud83d"], "mcpServers": {}}"#;
+    let home = Home::with(".claude.json", before);
+    assert_eq!(home.run(&["setup", "claude-code", "--yes"]).0, 0);
+    let history = r#""history": ["cut \ud83d", "\ud83d\ude00", "\uDE00", "a \\ud83d"]"#;
+    assert!(home.text(".claude.json").contains(history) && home.text(".claude.json").contains("codeskim"), "{}", home.text(".claude.json"));
+    assert!(!home.run(&["doctor"]).1.contains("not valid JSON"));
+    assert!(home.run(&["setup", "claude-code", "--yes"]).1.contains("already set up"));
+    assert_eq!(home.run(&["setup", "claude-code", "--remove", "--yes"]).0, 0);
+    assert!(home.text(".claude.json").contains(history) && !home.text(".claude.json").contains("codeskim"));
+}
+
+#[test]
 fn lines_that_end_in_two_ways_stay_as_they_are() {
     let mixed = "[mcp_servers.web]\r\ncommand = \"\"\"a\nb\"\"\"\n";
     let home = Home::with(".codex/config.toml", mixed);

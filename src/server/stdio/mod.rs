@@ -5,7 +5,6 @@
 
 pub mod check;
 mod lines;
-pub mod mend;
 mod waiting;
 
 use std::io;
@@ -27,6 +26,8 @@ use tokio_util::sync::CancellationToken;
 use check::{Checked, check};
 use lines::{Line, Lines};
 use waiting::Waiting;
+
+use crate::mend::mend;
 
 /// What waits between the tasks, beside the requests themselves.
 const AHEAD: usize = 16;
@@ -97,7 +98,7 @@ async fn read(
     loop {
         let line = lines.next().await.ok()??;
         let (checked, bytes) = match &line {
-            Line::Whole(line) => (check(&mend::mend(line)), line.len()),
+            Line::Whole(line) => (check(&mend(line)), line.len()),
             Line::TooLong(start) => (Checked::Refused(check::too_long(start)), start.len()),
         };
         drop(line);

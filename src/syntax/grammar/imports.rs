@@ -88,13 +88,36 @@ fn script(node: Node<'_>, text: Text<'_>) -> Option<String> {
 fn rust(node: Node<'_>, text: Text<'_>) -> Vec<Import> {
     match node.kind() {
         "mod_item" if node.child_by_field_name("body").is_none() => {
-            node.child_by_field_name("name").map(|name| Import::Module(text(name, LONGEST))).into_iter().collect()
+            let name = node.child_by_field_name("name").map(|name| text(name, LONGEST));
+            name.map(|name| Import::Module([inline_modules(node, text), vec![name]].concat().join("/"))).into_iter().collect()
         }
         "use_declaration" => {
             let argument = node.child_by_field_name("argument").map(|argument| text(argument, LONGEST_USE)).unwrap_or_default();
-            used_paths(&argument).into_iter().map(Import::Use).collect()
+            let within = inline_modules(node, text);
+            used_paths(&argument).into_iter().map(|path| Import::Use(from_file(path, &within))).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// The modules of this file that something is in, the outermost first.
+fn inline_modules(node: Node<'_>, text: Text<'_>) -> Vec<String> {
+    let around = std::iter::successors(node.parent(), Node::parent).filter(|around| around.kind() == "mod_item");
+    let mut names: Vec<String> = around.filter_map(|around| around.child_by_field_name("name")).map(|name| text(name, LONGEST)).collect();
+    names.reverse();
+    names
+}
+
+/// A path in some modules of a file, as it is outside of them.
+fn from_file(path: Vec<String>, within: &[String]) -> Vec<String> {
+    let ups = path.iter().take_while(|name| *name == "super").count();
+    let is_own = path.first().is_some_and(|name| name == "self");
+    match within.len().checked_sub(ups) {
+        Some(left) if ups > 0 && !within.is_empty() || is_own => {
+            [&["self".to_owned()], &within[..left], &path[ups + usize::from(is_own)..]].concat()
+        }
+        None => path[within.len()..].to_vec(),
+        _ => path,
     }
 }
 
@@ -191,5 +214,21 @@ mod tests {
         assert_eq!(flat("crate::a::{b, c::{d as e, *}, self}"), ["crate::a::b", "crate::a::c::d", "crate::a::c", "crate::a"]);
         assert_eq!(flat("super::x"), ["super::x"]);
         assert_eq!(flat("self::y::*"), ["self::y"]);
+    }
+
+    #[test]
+    fn modules_of_a_file_are_parts_of_paths() {
+        let text = "mod outer {\n    mod inner;\n    mod deep {\n        use super::a;\n        use super::super::b;\n        use super::super::super::c;\n        \
+                    use self::d;\n        use crate::e;\n    }\n}\nuse super::f;\nmod g;\n";
+        let shown = |import: Import| match import {
+            Import::Module(name) => format!("mod {name}"),
+            Import::Use(path) => path.join("::"),
+            other => format!("{other:?}"),
+        };
+        let found: Vec<String> = crate::syntax::grammar::read(Language::Rust, text).imports.into_iter().map(shown).collect();
+        assert_eq!(
+            found,
+            ["mod outer/inner", "self::outer::a", "self::b", "super::c", "self::outer::deep::d", "crate::e", "super::f", "mod g"]
+        );
     }
 }

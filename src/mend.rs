@@ -1,11 +1,11 @@
-//! A faulty character in a message is no reason not to answer it.
+//! A faulty character in JSON is no reason not to read it.
 //!
 //! JavaScript writes half of a cut emoji as `\ud83d`, which no JSON parser takes, and some clients send bytes that are no UTF-8. Both become
 //! the replacement character.
 
 use std::borrow::Cow;
 
-/// A message without bytes that are no UTF-8 and escapes that are half a character.
+/// JSON without bytes that are no UTF-8 and escapes that are half a character.
 pub fn mend(message: &[u8]) -> Cow<'_, [u8]> {
     let text = String::from_utf8_lossy(message);
     if !(text.contains("\\ud") || text.contains("\\uD")) {
@@ -14,15 +14,23 @@ pub fn mend(message: &[u8]) -> Cow<'_, [u8]> {
             Cow::Owned(text) => text.into_bytes().into(),
         };
     }
+    with_halves(&text, |_| REPLACEMENT.to_owned()).into_bytes().into()
+}
+
+/// The escape of the replacement character.
+pub const REPLACEMENT: &str = "\\ufffd";
+
+/// JSON with something else in the place of each escape that is half a character.
+pub fn with_halves(text: &str, mut instead: impl FnMut(&str) -> String) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text.as_ref();
+    let mut rest = text;
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
         out.push_str(before);
         let length = match (unit(escape), escape.get(6..).and_then(unit)) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
             (Some(0xd800..=0xdfff), _) => {
-                out.push_str("\\ufffd");
+                out.push_str(&instead(&escape[..6]));
                 rest = &escape[6..];
                 continue;
             }
@@ -32,8 +40,7 @@ pub fn mend(message: &[u8]) -> Cow<'_, [u8]> {
         out.push_str(&escape[..length]);
         rest = &escape[length..];
     }
-    out.push_str(rest);
-    out.into_bytes().into()
+    out + rest
 }
 
 /// The UTF-16 unit of an escape that a text begins with.

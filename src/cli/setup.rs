@@ -44,7 +44,7 @@ impl Setup {
 pub fn setup(request: &Setup, roots: &[PathBuf], options: Vec<String>) -> Result<Output> {
     let places = places()?;
     let client = request.client;
-    let hooks = hooks::path(client, &places, request.project);
+    let hooks = hooks::path(client, &places, request.project).filter(|_| request.remove || request.hook.is_some());
     if let Some(kind) = request.hook.filter(|kind| !hooks::does(client, *kind)) {
         let kind = kind.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
         return Err(Error::bad_argument(format!("{} has no hooks by which codeskim could {kind}; leave --hook out.", client.title())));

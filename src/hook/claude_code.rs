@@ -16,7 +16,9 @@ const READS: &str = "Read with offset and limit shows them, or with limit 100000
 pub fn answer(event: &str, hook: &Hook<'_>) -> Answer {
     let Ok(event) = serde_json::from_str::<Event>(event) else { return Answer::default() };
     match (event.hook_event_name.as_str(), event.tool_name.as_str()) {
-        ("PreToolUse", "Write") => Answer::only(would_lose(&event.path("file_path"), &event.reader(), hook).map(|reason| deny(&reason))),
+        ("PreToolUse", "Write") => {
+            Answer::only(would_lose(&event.path("file_path"), READS, &event.reader(), hook).map(|reason| deny(&reason)))
+        }
         ("PreToolUse", _) => Answer::only(steer::answer(&event, hook)),
         ("PostToolUse", _) => after(&event, hook).unwrap_or_default(),
         _ => Answer::default(),

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::command::{output_of, patched};
+use super::command::{READS, output_of, patched};
 use super::event::{Answer, Event, Hook, Of, Returned, deny};
 use super::pass::{pass, would_lose};
 use super::told::{Told, end_of};
@@ -14,7 +14,7 @@ pub fn answer(event: &str, hook: &Hook<'_>) -> Answer {
     match (event.hook_event_name.as_str(), event.tool_name.as_str()) {
         ("PreToolUse", "apply_patch") => {
             let mut added = patched(event.input("command"), &["*** Add File: "]).map(|path| event.cwd.join(path).display().to_string());
-            Answer::only(added.find_map(|path| would_lose(&path, &event.reader(), hook)).map(|reason| deny(&reason)))
+            Answer::only(added.find_map(|path| would_lose(&path, READS, &event.reader(), hook)).map(|reason| deny(&reason)))
         }
         ("PostToolUse", "Bash") => after(&event, hook).unwrap_or_default(),
         _ => Answer::default(),

@@ -8,7 +8,7 @@ use super::event::Of;
 use crate::workspace::given::{lexical, shown};
 
 /// How lines of a file are printed, and all of it.
-const READS: &str = "sed -n shows them, the same command again all of it";
+pub const READS: &str = "sed -n shows them, the same command again all of it";
 /// Longer commands are not looked into, in bytes.
 const LONGEST: usize = 4000;
 /// Programs that print lines of files.
@@ -51,9 +51,16 @@ pub fn output_of(command: &str, about: &str, cwd: &Path) -> Option<Of> {
         programs.remove(0);
     }
     let is_viewer = |words: &Vec<String>| VIEWERS.contains(&words[0].as_str());
-    // What only says something before another program is no view.
-    let shows = |program: &Program| !program.reads_another && is_viewer(&program.words) && program.words[0] != "echo";
-    let is_view = !programs.is_empty() && (programs.iter().all(|program| is_viewer(&program.words)) || programs.iter().any(shows));
+    // What only says something, or changes files, before another program is no view, nor is what another program reads.
+    let is_in_place = |word: &String| word.starts_with("-i") || word.starts_with("--in-place");
+    let shows = |words: &[String]| match words[0].as_str() {
+        "echo" | "type" => false,
+        "sed" => !words.iter().any(is_in_place),
+        _ => true,
+    };
+    let mut pipelines = programs.chunk_by(|_, next| next.reads_another);
+    let has_view = pipelines.any(|all| shows(&all[0].words) && all.iter().all(|program| is_viewer(&program.words)));
+    let is_view = has_view || !programs.is_empty() && programs.iter().all(|program| is_viewer(&program.words));
     let words: Vec<&[String]> = programs.iter().map(|program| program.words.as_slice()).collect();
     match words.as_slice() {
         [words] if words.len() == 2 && words[0] == "cat" && !words[1].starts_with('-') && !words[1].contains(OF_SHELL) => {
@@ -182,6 +189,9 @@ mod tests {
             "cargo test",
             "cargo test 2>&1 | tail -400",
             "echo tests && cargo test",
+            "sed -i 's/a/b/' src/lib.rs && cargo test",
+            "cat cases.txt | xargs -n1 pytest",
+            "type python3 && pytest -v",
             "for f in *; do cat $f; done",
             "cat $(ls)",
             "cat a > b",

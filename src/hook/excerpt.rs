@@ -37,7 +37,7 @@ pub fn prune(returned: &Returned<'_>, question: &FocusQuestion, session: Session
     let output = waiting.recv_timeout(PATIENCE).ok()?.ok()??;
     let header = match &returned.of {
         Of::Command(..) => format!("codeskim shows an excerpt of this output; all of it is in {}.", kept::keep(outputs, returned.text)?.display()),
-        Of::File(..) => "codeskim shows an excerpt of this file, which is not to be written back; Read it again before you write more than what is shown.".to_owned(),
+        Of::File(..) => "codeskim shows an excerpt of this file, which is not to be written back; read all of it before you write more than what is shown.".to_owned(),
         Of::Search(_) => "codeskim shows an excerpt of these results.".to_owned(),
     };
     Some(Output { text: format!("{header}\n{}", output.text), ..output })

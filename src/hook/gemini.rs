@@ -19,7 +19,7 @@ pub fn answer(event: &str, hook: &Hook<'_>) -> Answer {
     let Ok(event) = serde_json::from_str::<Event>(event) else { return Answer::default() };
     match (event.hook_event_name.as_str(), event.tool_name.as_str()) {
         ("BeforeTool", "write_file") => {
-            Answer::only(would_lose(&event.path("file_path"), &event.reader(), hook).map(|reason| replaced(&reason).to_string()))
+            Answer::only(would_lose(&event.path("file_path"), READS, &event.reader(), hook).map(|reason| replaced(&reason).to_string()))
         }
         ("AfterTool", _) => after(&event, hook).unwrap_or_default(),
         _ => Answer::default(),

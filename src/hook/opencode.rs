@@ -34,7 +34,7 @@ pub fn answer(event: &str, hook: &Hook<'_>) -> Answer {
     let event = &said.event;
     match (event.hook_event_name.as_str(), event.tool_name.as_str()) {
         ("tool.execute.before", "write") => {
-            let reason = would_lose(&event.path("filePath"), &event.reader(), hook);
+            let reason = would_lose(&event.path("filePath"), READS, &event.reader(), hook);
             Answer::only(reason.map(|reason| json!({ "deny": reason }).to_string()))
         }
         ("tool.execute.after", _) => after(&said, hook).unwrap_or_default(),

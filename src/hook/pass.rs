@@ -48,12 +48,12 @@ pub fn chosen(path: &str, first: usize, text: &str, is_all: bool, session: &str,
     })
 }
 
-/// Why a file is not to be written, if the agent has seen only an excerpt of it: what was left out would be lost.
-pub fn would_lose(path: &str, session: &str, hook: &Hook<'_>) -> Option<String> {
+/// Why a file is not to be written, if the agent has seen only an excerpt of it: what was left out would be lost. `reads` says how it is read.
+pub fn would_lose(path: &str, reads: &str, session: &str, hook: &Hook<'_>) -> Option<String> {
     let notes = Notes::of(&hook.memory, session, "shown");
     let in_part = notes.has(&excerpt_of(path)) && !notes.has(&whole(path)) && lexical(path, Path::new("")).exists();
     in_part.then(|| {
-        format!("You have seen only an excerpt of {path}, and writing it would lose the rest. Read all of its lines, or edit it in place.")
+        format!("You have seen only an excerpt of {path}, and writing it would lose the rest. Read all of it first ({reads}), or edit it in place.")
     })
 }
 

@@ -61,7 +61,10 @@ pub fn may_be_pruned(returned: &Returned<'_>, told: &Told, notes: &Notes) -> boo
 fn was_used(told: &Told, path: &str) -> bool {
     let (name, path) = (one_name(path), lexical(path, Path::new("")));
     // Some clients take a path relative to their directory, and the same one absolute.
-    let is_same = |value: &str| one_name(value) == name || Path::new(value).is_relative() && path.ends_with(lexical(value, Path::new("")));
+    let is_same = |value: &str| {
+        let plain = lexical(value, Path::new(""));
+        one_name(value) == name || plain.is_relative() && plain.file_name().is_some() && path.ends_with(plain)
+    };
     let is_it = |called: &Called| {
         let values = called.input.as_object().into_iter().flatten().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
         values.into_iter().any(|(key, value)| match key {

@@ -1,5 +1,6 @@
 //! A file, or lines of one, as [`Material`]: completed by syntax where there is a grammar, by blocks in Markdown, by indentation elsewhere.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -258,10 +259,10 @@ impl Material for Code<'_> {
         }
         let Structure::Syntax(syntax) = self.structure() else { return Vec::new() };
         let mut headers = self.own_headers(syntax);
-        let is_guessed = |header: &Header, all: &[Header]| {
-            guessed.contains(&header.own.as_str()) && all.iter().filter(|other| other.own == header.own).count() == 1
-        };
-        let named: Vec<bool> = headers.iter().map(|header| names.contains(&header.own.as_str()) || is_guessed(header, &headers)).collect();
+        let mut times: HashMap<&str, usize> = HashMap::new();
+        headers.iter().for_each(|header| *times.entry(&header.own).or_default() += 1);
+        let is_named = |own: &str| names.contains(&own) || guessed.contains(&own) && times[own] == 1; // of several it cannot be told which is meant
+        let named: Vec<bool> = headers.iter().map(|header| is_named(&header.own)).collect();
         let mut named = named.into_iter();
         headers.retain(|_| named.next() == Some(true));
         headers

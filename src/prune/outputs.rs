@@ -143,7 +143,8 @@ pub fn always_shown(lines: &[&str]) -> Vec<bool> {
 fn goes_wrong(line: &str) -> bool {
     let line = line.trim();
     let of = ROUTINE_STARTS[..DOINGS].iter().find_map(|start| line.strip_prefix(start));
-    of.and_then(|of| of.split_once(' ')).is_some_and(|(_, after)| FAILURE.is_match(after))
+    let after = of.and_then(|of| of.split_once(' ')).map(|(_, after)| after.split_once('(').map_or(after, |(before, _)| before));
+    after.is_some_and(|after| FAILURE.is_match(after)) // in brackets is where it is, or who wants it
 }
 
 /// Whether a line says only that something went well, or on.
@@ -166,6 +167,21 @@ mod tests {
         }
         for line in ["test a::b ... FAILED", "tests/a.py::test_b FAILED [ 12%]", "PASSED", "  ✗ adds", "warning: unused"] {
             assert!(!is_routine(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_done_with_something_may_go_wrong() {
+        for line in ["Downloading https://x/m.bin ... failed: 403 Forbidden", "Installing foo: finished with status 'error'"] {
+            assert!(is_routine(line) && goes_wrong(line), "{line}");
+        }
+        for line in [
+            "   Compiling error-chain v1.0.1",
+            "   Compiling api v0.1.0 (/home/me/error-tracker/api)",
+            "Collecting iniconfig (from pytest-timeout)",
+            "=== RUN   TestError",
+        ] {
+            assert!(is_routine(line) && !goes_wrong(line), "{line}");
         }
     }
 

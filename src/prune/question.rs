@@ -74,8 +74,8 @@ impl FocusQuestion {
         let mut words = [self.names(), self.identifying(), self.guessed()].concat();
         let mut seen = std::collections::HashSet::new();
         words.retain(|word| seen.insert(*word));
-        let on_lines = |word| Some((word, few_with(word, lines))).filter(|(_, on)| !on.is_empty());
-        words.into_iter().filter_map(on_lines).collect()
+        let on_lines = few_with(&words, lines);
+        words.into_iter().zip(on_lines).filter(|(_, on)| !on.is_empty()).collect()
     }
 
     /// The words in brackets at its end, but for those that are short or say nothing.
@@ -146,19 +146,25 @@ impl FocusQuestion {
         let spelt = self.spelt();
         let mut words = names_in(spelt);
         words.extend(self.identifying().into_iter().filter(|word| word.as_ptr() < spelt.as_bytes().as_ptr_range().end));
-        words.into_iter().flat_map(|word| few_with(word, lines)).collect()
+        few_with(&words, lines).concat()
     }
 }
 
-/// The lines on which a word stands by itself; none where they are not few.
-fn few_with(word: &str, lines: &[&str]) -> Vec<usize> {
-    let stands_on = |line: &str| {
-        let alone = |(at, _)| !line[..at].ends_with(is_name_part) && !line[at + word.len()..].starts_with(is_name_part);
-        line.match_indices(word).any(alone)
-    };
-    let most = few_of(lines.len());
-    let found: Vec<usize> = (0..lines.len()).filter(|line| stands_on(lines[*line])).take(most + 1).collect();
-    if found.len() > most { Vec::new() } else { found }
+/// The lines on which each of some words stands by itself; none where they are not few.
+fn few_with(words: &[&str], lines: &[&str]) -> Vec<Vec<usize>> {
+    let (most, mut found) = (few_of(lines.len()), vec![Vec::new(); words.len()]);
+    let Ok(finder) = AhoCorasick::new(words) else { return found };
+    for (i, line) in lines.iter().enumerate().filter(|_| !words.is_empty()) {
+        for place in finder.find_overlapping_iter(line) {
+            let on: &mut Vec<usize> = &mut found[place.pattern().as_usize()];
+            let is_alone = !line[..place.start()].ends_with(is_name_part) && !line[place.end()..].starts_with(is_name_part);
+            if is_alone && on.len() <= most && on.last() != Some(&i) {
+                on.push(i);
+            }
+        }
+    }
+    found.iter_mut().filter(|on| on.len() > most).for_each(Vec::clear);
+    found
 }
 
 /// The words of a text that look like names in code.

@@ -14,6 +14,8 @@ const SCRIPT_CONFIGS: [&str; 4] = ["tsconfig.json", "jsconfig.json", "tsconfig.a
 const EXTENDED: usize = 16;
 /// Places that an alias may mean, at most.
 const MOST_PLACES: usize = 64;
+/// Patterns of a configuration that are looked at, at most.
+const MOST_PATTERNS: usize = 1000;
 /// Where Cargo.toml names other packages.
 const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
@@ -52,7 +54,7 @@ fn by_config(config: String, wanted: &str, repository: &Repository<'_>) -> Vec<S
     let base = chain.iter().find_map(|(at, manifest)| join(at, manifest["compilerOptions"]["baseUrl"].as_str()?));
     let paths = chain.iter().find_map(|(at, manifest)| Some((at, manifest["compilerOptions"]["paths"].as_object()?)));
     let mut found: Vec<(usize, String)> = Vec::new();
-    for (at, (pattern, targets)) in paths.into_iter().flat_map(|(at, paths)| paths.iter().map(move |path| (at, path))) {
+    for (at, (pattern, targets)) in paths.into_iter().flat_map(|(at, paths)| paths.iter().take(MOST_PATTERNS).map(move |path| (at, path))) {
         let (before, after) = pattern.split_once('*').unwrap_or((pattern, ""));
         let star = wanted.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
         let Some(star) = star.filter(|star| pattern.contains('*') || star.is_empty()) else { continue };

@@ -23,6 +23,9 @@ const MOST_SYMBOLS: usize = 2000;
 /// Places that are remembered as there or not, at most.
 const MOST_PLACES: usize = 200_000;
 
+/// Bytes of the texts of manifests that are remembered, at most: what is made of them takes many times as much.
+const MOST_OF_MANIFESTS: usize = 8_000_000;
+
 /// Why a file is not in the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -52,6 +55,14 @@ pub struct Memory(Mutex<HashMap<PathBuf, (Stamp, Found)>>);
 
 type Found = Result<Arc<Parsed>, Skipped>;
 
+/// Manifests that were read in a call.
+#[derive(Default)]
+struct Manifests {
+    known: HashMap<String, Arc<Value>>,
+    /// Of their texts.
+    bytes: usize,
+}
+
 /// The files beneath one root. Paths are relative to it, with slashes.
 pub struct Repository<'a> {
     workspace: &'a Workspace,
@@ -60,7 +71,7 @@ pub struct Repository<'a> {
     access: &'a Access<'a>,
     cancel: &'a CancellationToken,
     exists: Mutex<HashMap<String, bool>>,
-    manifests: Mutex<HashMap<String, Arc<Value>>>,
+    manifests: Mutex<Manifests>,
     all: OnceLock<Vec<String>>,
     places: OnceLock<Places>,
     script_packages: OnceLock<HashMap<String, String>>,
@@ -191,16 +202,22 @@ impl<'a> Repository<'a> {
 
     /// What a manifest in TOML or in JSON, comments in it or not, says; null where there is none that can be read.
     pub fn manifest(&self, path: &str) -> Arc<Value> {
-        if let Some(known) = lock(&self.manifests).get(path) {
+        if let Some(known) = lock(&self.manifests).known.get(path) {
             return Arc::clone(known);
         }
         let parse = |text: String| match path.ends_with(".toml") {
             true => toml_edit::de::from_str(&text).ok(),
             false => jsonc_parser::parse_to_serde_value(&text, &jsonc_parser::ParseOptions::default()).ok(),
         };
-        let found =
-            Arc::new(Some(path).filter(|path| self.is_file(path)).and_then(|path| self.text(path)).and_then(parse).unwrap_or_default());
-        lock(&self.manifests).insert(path.to_owned(), Arc::clone(&found));
+        let text = Some(path).filter(|path| self.is_file(path)).and_then(|path| self.text(path));
+        let bytes = text.as_ref().map_or(0, String::len);
+        let found = Arc::new(text.and_then(parse).unwrap_or_default());
+        let mut manifests = lock(&self.manifests);
+        if manifests.bytes + bytes > MOST_OF_MANIFESTS {
+            *manifests = Manifests::default();
+        }
+        manifests.bytes += bytes;
+        manifests.known.insert(path.to_owned(), Arc::clone(&found));
         found
     }
 

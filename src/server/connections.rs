@@ -19,7 +19,7 @@ use super::places::{Place, Places};
 
 /// How long a request's head may take to come, and the next request of a connection that stays open.
 const HEAD: Duration = Duration::from_secs(15);
-/// How long a client may take to read an answer. One may be a stream that tells of a call as it goes on.
+/// How long a client may take to read an answer, and a stream that tells of a call may go on before this begins.
 pub const ANSWER: Duration = Duration::from_secs(600);
 /// How often it is looked who takes too long.
 const ROUND: Duration = Duration::from_secs(1);

@@ -239,7 +239,7 @@ async fn with_progress<T>(
                     files => format!("{} searched", counted(files, "file")),
                 };
                 let progress = ProgressNotificationParam::new(token.clone(), seconds).with_message(message);
-                // At the end of the input nothing is sent but answers.
+                // Once rmcp ends, nothing is sent but answers.
                 tokio::select! {
                     done = &mut work => return done,
                     sent = context.peer.notify_progress(progress) => if sent.is_err() {

@@ -41,7 +41,9 @@ impl Places {
         for path in paths {
             match workspace.locate(Some(path)) {
                 Ok(found) => {
-                    let directories = found.iter().filter(|start| workspace.is_directory_at(start)).map(Location::path);
+                    let is_plain = |path: &String| !path.contains(OF_GLOBS);
+                    let directories = found.iter().filter(|start| is_directory(workspace, start)).map(Location::path);
+                    let directories = directories.map(|path| if is_plain(&path) { path } else { path.replace(OF_GLOBS, "?") });
                     named.extend(directories.map(|path| if path.is_empty() { "*".to_owned() } else { format!("/{path}/**") }));
                     places.starts.extend(found);
                 }
@@ -122,7 +124,7 @@ impl Places {
     /// Whether any file beneath the starts matches.
     fn any(&self, workspace: &Workspace, globs: &[String], cancel: &CancellationToken) -> Result<bool> {
         let (found, enough) = (AtomicUsize::new(0), cancel.child_token());
-        for start in self.starts.iter().filter(|start| start.path().is_empty() || workspace.is_directory_at(start)) {
+        for start in self.starts.iter().filter(|start| is_directory(workspace, start)) {
             workspace.walk_hidden(start, globs, usize::MAX, &enough, |file, is_hidden| {
                 if !is_hidden && workspace.is_file(&file) {
                     found.fetch_add(1, Ordering::Relaxed);
@@ -132,6 +134,11 @@ impl Places {
         }
         Ok(found.into_inner() > 0)
     }
+}
+
+/// Whether a place is a directory, as a root is.
+fn is_directory(workspace: &Workspace, place: &Location) -> bool {
+    place.path().is_empty() || workspace.is_directory_at(place)
 }
 
 /// A glob's `!`, and the rest of it.

@@ -38,7 +38,8 @@ const NOTES: usize = 3000;
 /// Definitions that are told beside those that are shown, at most: in a text, and in JSON with those that are.
 const LIKELY: usize = 6;
 const LISTED: usize = 20;
-/// Where what is chosen does not fit into a result, the next try has this share of its tokens at most.
+/// Where what is chosen does not fit into a result, the next try has this share of its tokens at least and at most.
+const HALF: f64 = 0.5;
 const LESS: f64 = 0.9;
 /// Words of a line that says something.
 const SENTENCE: usize = 4;
@@ -189,7 +190,7 @@ fn fitting(session: &Session, found: &Found, question: &FocusQuestion, budget: u
         if shown == kept || budget <= LEAST_TOKENS {
             return views;
         }
-        budget = (budget as f64 * (shown as f64 / kept as f64).min(LESS)) as usize;
+        budget = (budget as f64 * (shown as f64 / kept as f64).clamp(HALF, LESS)) as usize;
     }
 }
 

@@ -24,7 +24,7 @@ pub const MOST_BRACES: usize = 100;
 /// Bytes of an ignore file, at most: its rules are compiled for every search.
 const LARGEST_RULES: u64 = 1_000_000;
 /// Lines of an ignore file, at most, and those of them that are more than names and endings: each is a regular expression.
-const MOST_RULES: (usize, usize) = (20_000, 2_000);
+pub const MOST_RULES: (usize, usize) = (20_000, 2_000);
 /// The ignore files of a directory, of which the first counts for more.
 pub const NAMES: [&str; 2] = [".ignore", ".gitignore"];
 /// What makes a directory a repository, in which `.gitignore` counts.
@@ -202,7 +202,8 @@ fn text(file: File) -> io::Result<Vec<u8>> {
 
 fn is_bounded(text: &[u8]) -> bool {
     let braces = |line: &[u8]| memchr::memchr_iter(b'{', line).count();
-    let is_wild = |line: &&[u8]| line.strip_prefix(b"*.").unwrap_or(line).iter().any(|byte| b"*?[{".contains(byte));
+    let is_wild =
+        |line: &&[u8]| !line.starts_with(b"#") && line.strip_prefix(b"*.").unwrap_or(line).iter().any(|byte| b"*?[{".contains(byte));
     let lines = || text.split(|byte| *byte == b'\n');
     text.len() as u64 <= LARGEST_RULES
         && lines().count() <= MOST_RULES.0

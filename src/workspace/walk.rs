@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::listing::Notes;
 use super::real::canonical;
 use super::repository::exclude_of;
-use super::rules::{Harmful, LeftOut, MOST_BRACES, NAMES, Rules};
+use super::rules::{Harmful, LeftOut, MOST_BRACES, MOST_RULES, NAMES, Rules};
 use super::{Location, Root, Workspace};
 use crate::error::{Error, Result, quote, shorten};
 
@@ -222,9 +222,11 @@ fn is_directory(entry: &DirEntry) -> bool {
 fn plain_walker(root: &Arc<Root>, from: &Path) -> Result<(WalkBuilder, Arc<Rules>)> {
     let rules = Rules::new(root, from).map_err(|Harmful(file)| {
         Error::failed(format!(
-            "{} is no ordinary ignore file (inside the root, of a megabyte and of {MOST_BRACES} braces a line at most), so that no files can be \
-             listed below; mend or remove it.",
-            quote(&file.display().to_string())
+            "{} is no ordinary ignore file (inside the root; at most a megabyte, {} lines, {} of them with wildcards, and {MOST_BRACES} braces a line), so \
+             that no files can be listed below; mend or remove it.",
+            quote(&file.display().to_string()),
+            MOST_RULES.0,
+            MOST_RULES.1
         ))
     })?;
     let mut walker = WalkBuilder::new(from);

@@ -228,10 +228,11 @@ async fn a_harmful_ignore_file_hides_its_directory() {
     let client = Client::start(directory.path(), eras()[0].clone()).await;
     let nested = |file: &Path| std::fs::write(file, format!("x\n{}a{}\n", "{".repeat(100_000), "}".repeat(100_000))).expect("written");
     let huge = |file: &Path| std::fs::write(file, "x\n".repeat(600_000)).expect("written");
+    let wild = |file: &Path| std::fs::write(file, "?.a\n".repeat(3000)).expect("written");
     let pipe = |file: &Path| assert!(std::process::Command::new("mkfifo").arg(file).status().expect("mkfifo").success());
     let device = |file: &Path| symlink("/dev/zero", file).expect("linked");
     let elsewhere = |file: &Path| symlink(outside.path(), file).expect("linked");
-    for harm in [&nested as &dyn Fn(&Path), &huge, &pipe, &device, &elsewhere] {
+    for harm in [&nested as &dyn Fn(&Path), &huge, &wild, &pipe, &device, &elsewhere] {
         harm(&rules);
         assert!(client.call("read_file", json!({ "path": "b.txt" })).await.text.contains("There is no file \"b.txt\""));
         let found = client.text("grep", json!({ "pattern": "needle" })).await;
@@ -247,7 +248,7 @@ async fn a_harmful_ignore_file_hides_its_directory() {
         }
         std::fs::remove_file(&rules).expect("removed");
     }
-    std::fs::write(&rules, "x\n").expect("written");
+    std::fs::write(&rules, "# ?\n".repeat(3000) + "x\n").expect("written");
     std::fs::set_permissions(&rules, std::fs::Permissions::from_mode(0o000)).expect("set");
     assert_eq!(client.text("grep", json!({ "pattern": "needle", "path": "vendored" })).await, "vendored/b.txt\n1:needle\n");
     std::fs::remove_file(&rules).expect("removed");

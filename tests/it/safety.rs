@@ -272,7 +272,8 @@ fn a_git_file_leads_nowhere_but_to_its_own_repository() {
     let all = "excluded.txt\n1:needle\n\nseen.txt\n1:needle\n";
     let excluded = |text: &[u8]| std::fs::write(real.join("elsewhere/info/exclude"), text).expect("written");
     let gits = [elsewhere.clone(), repository.join(".git"), repository.join(".git/worktrees/worktree"), root.join("own/worktrees/w")];
-    for text in [b"excluded.txt\n".to_vec(), b"{".repeat(1000), vec![b'\n'; 2_000_000]] {
+    let (many, wild) = (b"a\n".repeat(30_000), b"?.a\n".repeat(3000));
+    for text in [b"excluded.txt\n".to_vec(), b"{".repeat(1000), vec![b'\n'; 2_000_000], many, wild] {
         excluded(&text);
         for own in &gits {
             std::fs::write(root.join(".git"), format!("gitdir: {}\n", own.display())).expect("written");
